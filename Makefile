@@ -1,0 +1,39 @@
+# Veridical: `make` lists the targets. Each sets up its own virtual environment (.venv) when needed.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help venv demo test check bench docs clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) (some minutes the first time) ..."
+	@$(BIN)/pip install -q -c constraints.txt torch==2.13.0
+	@$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+venv: $(STAMP)  ## create .venv with everything the other targets need
+
+demo: $(STAMP)  ## train, explain and show on the embedded model and data (about 4 minutes)
+	@$(BIN)/python examples/demo.py
+
+test: $(STAMP)  ## run the tests
+	@$(BIN)/python -m pytest -n 2 -m "not slow"
+
+check: $(STAMP)  ## lint, types, layers, generated docs
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+	@$(BIN)/python docs/generate.py --check
+
+bench: $(STAMP)  ## measure speed and memory, as ratios in one run
+	@$(BIN)/python benchmarks/run.py
+
+docs: $(STAMP)  ## build the documentation into site/
+	@$(BIN)/python docs/generate.py && $(BIN)/mkdocs build --strict -q && echo "site/index.html"
+
+clean:  ## remove the virtual environment and built files
+	@rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache

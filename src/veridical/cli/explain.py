@@ -1,0 +1,83 @@
+"""`veridical explain`: explanations of a whole data set, to a file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from veridical.cli.options import Bf16, Hold, Json, Long, Model, Units, reading_settings
+
+if TYPE_CHECKING:
+    from veridical.run.explaining import Explained
+
+PARTIAL = 7
+
+
+def explain(
+    model: Model,
+    data: Annotated[str, typer.Option(help="Data to explain, e.g. reviews:test[:100] or mine.csv(text=review).")],
+    out: Annotated[
+        str, typer.Option(help="File to write: .parquet or .jsonl. What it holds already is not done again.")
+    ],
+    method: Annotated[
+        str, typer.Option(help="How; `veridical list explainers` shows all, with options and presets.")
+    ] = ("integrated-gradients"),
+    target: Annotated[str, typer.Option(help="The class to explain: predicted, gold, or a label.")] = "predicted",
+    units: Units = None,
+    hold: Hold = None,
+    long: Long = None,
+    bf16: Bf16 = False,
+    tokens: Annotated[int, typer.Option(help="Tokens in one batch: bounds the memory.")] = 1024,
+    as_json: Json = False,
+) -> None:
+    """Explain the decisions on a data set. Killed and started again, it goes on where it stopped."""
+    from veridical.cli.progress import bar
+    from veridical.data import load
+    from veridical.explainers import EXPLAINERS
+    from veridical.masking import Engine
+    from veridical.models import Classifier
+    from veridical.run.explaining import explain_to_file
+
+    explainer = EXPLAINERS.create(method)
+    examples = load(data)
+    classifier = Classifier.load(model, **reading_settings(units, hold, long))
+    engine = Engine(tokens=tokens, precision="bf16" if bf16 else "fp32")
+    with bar() as progress:
+        task = progress.add_task("explaining", total=len(examples), note="")
+        engine.watch = lambda _: progress.update(task, note=f"{engine.cost.forwards} model inputs")
+        done = explain_to_file(
+            classifier,
+            examples,
+            explainer,
+            out,
+            target=target,
+            engine=engine,
+            data=examples.name,
+            progress=lambda count: progress.advance(task, count),
+        )
+    _report(done, out, engine.cost.queries, engine.cost.forwards, as_json)
+    if done.failures:
+        raise typer.Exit(PARTIAL)
+
+
+def _report(done: Explained, out: str, queries: int, forwards: int, as_json: bool) -> None:
+    failures = [{"example": each.example_id, "error": str(each.error)} for each in done.failures]
+    if as_json:
+        counts = {"written": done.written, "resumed": done.resumed, "queries": queries, "forwards": forwards}
+        typer.echo(json.dumps({"out": out, **counts, "truncated": list(done.truncated), "failures": failures}))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    before = f" ({done.resumed} were there already)" if done.resumed else ""
+    console.print(
+        f"{done.written} explanations written to {out}{before}; {queries} queries, {forwards} model inputs run"
+    )
+    if done.truncated:
+        named = ", ".join(done.truncated[:5]) + (", ..." if len(done.truncated) > 5 else "")
+        console.print(
+            f"note: {len(done.truncated)} texts were cut at the model's limit ({named}); --long window reads all"
+        )
+    for failure in failures:
+        console.print(f"not explained: {failure['error']}", markup=False)

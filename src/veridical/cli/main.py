@@ -1,0 +1,41 @@
+"""The `veridical` command: its subcommands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+
+from veridical.cli import explain, listing, predict, show, train
+from veridical.core.errors import VeridicalError
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    help="Why did a text classifier say that, can the reason be trusted, how do we make it more trustworthy?",
+    epilog="Exit codes: 0 done, 2 wrong request, 3 bad data, 4 the model cannot do it, 5 a file cannot be read or "
+    "written, 6 the model misbehaved, 7 done but for some examples, 130 interrupted.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(train.train)
+app.command()(predict.predict)
+app.command()(explain.explain)
+app.command()(show.show)
+app.command(name="list")(listing.listing)
+
+
+def run() -> None:
+    """Run the command line; an error that Veridical understands is a sentence, not a trace."""
+    console = Console(stderr=True)
+    try:
+        app()
+    except VeridicalError as error:
+        console.print("error:", style="bold red", end=" ")
+        console.print(str(error), markup=False, highlight=False)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        console.print("interrupted: what was finished is kept; run the same command again to go on")
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,68 @@
+"""The one colour scale of every view: orange speaks for the target, blue against it, the stronger the deeper.
+
+Orange and blue stay apart for all common kinds of colour blindness. The colours are tints laid over the paper, never
+so deep that the ink on them would be hard to read, on white paper as on dark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RGB = tuple[int, int, int]
+
+FOR: RGB = (232, 113, 10)
+AGAINST: RGB = (38, 128, 226)
+DEEPEST = 0.6
+"""How much of the colour the strongest score gets: deeper, and light ink on dark paper falls under contrast 4.5."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What the colours are laid on, and the ink of the text."""
+
+    paper: RGB
+    ink: RGB
+
+
+LIGHT = Paper((255, 255, 255), (27, 30, 36))
+DARK = Paper((24, 26, 31), (240, 241, 244))
+
+
+def hue(score: float) -> RGB:
+    """The pure colour of a score's sign."""
+    return FOR if score > 0 else AGAINST
+
+
+def depth(score: float, greatest: float) -> float:
+    """How strongly to tint: 0 for no score, `DEEPEST` for the greatest one in size."""
+    return DEEPEST * min(1.0, abs(score) / greatest) if greatest > 0 else 0.0
+
+
+def tint(score: float, greatest: float) -> str:
+    """The tint as a CSS colour, transparent so that it suits any paper."""
+    red, green, blue = hue(score)
+    return f"rgba({red},{green},{blue},{depth(score, greatest):.3f})"
+
+
+def blend(score: float, greatest: float, paper: RGB) -> RGB:
+    """The colour that the tint gives on that paper."""
+    share = depth(score, greatest)
+    red, green, blue = (round(share * top + (1 - share) * under) for top, under in zip(hue(score), paper, strict=True))
+    return red, green, blue
+
+
+def hexadecimal(colour: RGB) -> str:
+    """The colour as `#rrggbb`."""
+    return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
+def contrast(one: RGB, other: RGB) -> float:
+    """The contrast ratio of WCAG 2, from 1 to 21; text needs 4.5."""
+    dark, light = sorted((_luminance(one), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: RGB) -> float:
+    parts = [part / 255 for part in colour]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,77 @@
+"""What a classifier is asked about: an `Example`, made of named inputs, and the `Unit`s it is explained in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+TEXT, PAIR, IMAGE = "text", "text_pair", "image"
+"""The names of the inputs that Veridical knows: a text, the second text of a pair, an image."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The smallest piece of an input that gets a score: a word, a word piece, an image patch.
+
+    `span` is `(start, end)` in characters of the field's text, or `(top, left, bottom, right)` in pixels of the image.
+    """
+
+    field: str
+    span: tuple[int, ...]
+    text: str
+
+    def overlaps(self, other: Unit) -> bool:
+        """Whether the two share at least one character or pixel of the same field."""
+        if self.field != other.field:
+            return False
+        half = len(self.span) // 2
+        return all(
+            max(self.span[axis], other.span[axis]) < min(self.span[axis + half], other.span[axis + half])
+            for axis in range(half)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """Pixels, height x width x channels, 0 to 255. Compared by content."""
+
+    pixels: np.ndarray
+
+    def __post_init__(self) -> None:
+        pixels = np.asarray(self.pixels, dtype=np.uint8)
+        object.__setattr__(self, "pixels", pixels[..., None] if pixels.ndim == 2 else pixels)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Image) and np.array_equal(self.pixels, other.pixels)
+
+    def __hash__(self) -> int:
+        return hash((self.pixels.shape, self.pixels.tobytes()))
+
+
+@dataclass(frozen=True)
+class Example:
+    """One thing to classify, with its gold label and human evidence where they are known.
+
+    `extra` carries whatever else the source said about it (a star rating, a shortcut word); nothing here reads it.
+    """
+
+    id: str
+    inputs: Mapping[str, str | Image]
+    label: str | float | None = None
+    evidence: tuple[Unit, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def of(cls, value: str | tuple[str, str] | Image | Example, id: str = "0") -> Example:
+        """Make an example of a bare text, a pair of texts or an image; an example stays as it is."""
+        if isinstance(value, Example):
+            return value
+        if isinstance(value, str):
+            return cls(id, {TEXT: value})
+        if isinstance(value, tuple):
+            return cls(id, dict(zip((TEXT, PAIR), value, strict=True)))
+        return cls(id, {IMAGE: value if isinstance(value, Image) else Image(value)})

@@ -1,0 +1,154 @@
+"""The line format: a header, then one line per explanation, each spec on a line of its own before its first use.
+
+Also the journal of an unfinished Parquet file. A line is finished once its newline is there; whatever follows the last
+newline was torn by a crash, and readers pass over it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from veridical.core.errors import InputError
+from veridical.core.explanation import Explanation
+from veridical.core.files import problems
+from veridical.core.files.escaping import escape, unescape
+from veridical.core.files.rows import FORMAT, VERSION, Row, from_row, numbers_as_json, spec_data
+
+_HEADER_START = b'{"format": "' + FORMAT.encode() + b'"'
+_SPEC_START = b'{"spec_key"'
+_HEADER_LIMIT = 10_000  # a device or a huge file without newlines must not be read whole to see that it is not ours
+
+
+@dataclass
+class Contents:
+    """What a quick look over a line file found: the bytes of its finished lines, its rows and its specs."""
+
+    end: int = 0
+    rows: int = 0
+    specs: set[str] = field(default_factory=set)
+    missing_newline: bool = False
+
+
+def header_line() -> bytes:
+    """The first line. Its id tells a finished Parquet file which journal it already contains."""
+    return dump({"format": FORMAT, "version": VERSION, "id": uuid.uuid4().hex})
+
+
+def spec_line(key: str, spec: Any) -> bytes:
+    """The line that gives a spec its key."""
+    return dump({"spec_key": key, "spec": spec_data(spec)})
+
+
+def row_line(row: Row) -> bytes:
+    """The line of one explanation."""
+    numbers = {name: numbers_as_json(row[name]) for name in ("probabilities", "measures")}
+    return dump({**row, **numbers})
+
+
+def dump(value: Any) -> bytes:
+    """One finished line."""
+    return (escape(json.dumps(value, ensure_ascii=False, default=_base64)) + "\n").encode()
+
+
+def load(line: bytes) -> Any:
+    """What `dump` was given."""
+    return json.loads(unescape(line.decode()))
+
+
+def check_header(file: BinaryIO, path: Path) -> dict[str, Any]:
+    """Read the header and leave the file after it; empty when a crash tore the header itself."""
+    line = file.readline(_HEADER_LIMIT)
+    if not line.endswith(b"\n") and (_HEADER_START.startswith(line) or line.startswith(_HEADER_START)):
+        return {}
+    try:
+        header = load(line) if line.startswith(b"{") else {}
+    except ValueError:
+        header = {}
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise problems.not_ours(path)
+    problems.check_version(path, header.get("version"))
+    return header
+
+
+def survey(path: Path) -> Contents:
+    """Look over the file without reading what the rows say, to go on writing where it ends."""
+    found = Contents()
+    with path.open("rb") as file:
+        check_header(file, path)
+        file.seek(0)
+        for number, line in enumerate(file):
+            found.missing_newline = not line.endswith(b"\n")
+            if found.missing_newline and not _is_whole(line):
+                found.missing_newline = False
+                break
+            found.end += len(line)
+            if line.startswith(_SPEC_START):
+                found.specs.add(load(line)["spec_key"])
+            elif number and line.strip():
+                found.rows += 1
+    return found
+
+
+def lines(path: Path, file: BinaryIO | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every finished line after the header, with its number; a malformed one is an error that names it."""
+    with file or path.open("rb") as source:
+        check_header(source, path)
+        for number, line in enumerate(source, start=2):
+            if not line.endswith(b"\n") and not _is_whole(line):
+                return
+            if line.strip():
+                yield number, _load_line(line, path, number)
+
+
+def rows(path: Path, specs: dict[str, Any], file: BinaryIO | None = None) -> Iterator[tuple[int, Row]]:
+    """The rows with their line numbers; the specs met on the way are added to `specs`."""
+    for number, line in lines(path, file):
+        if "spec_key" in line:
+            specs[line["spec_key"]] = line.get("spec", {})
+        elif line.get("spec") not in specs:
+            raise problems.bad_line(path, number, f"it refers to the unknown spec {line.get('spec')!r}")
+        else:
+            yield number, line
+
+
+def explanations(path: Path, file: BinaryIO | None = None) -> Iterator[Explanation]:
+    """The explanations of a line file, one at a time."""
+    specs: dict[str, Any] = {}
+    for number, row in rows(path, specs, file):
+        try:
+            explanation = from_row(row, specs[row["spec"]])
+        except KeyError as error:
+            raise problems.bad_line(path, number, f"it has no {error}") from error
+        except (TypeError, ValueError, AttributeError, InputError) as error:
+            raise problems.bad_line(path, number, str(error)) from error
+        yield explanation
+
+
+def _load_line(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        value = load(line)
+    except ValueError as error:
+        raise problems.bad_line(path, number, str(error)) from error
+    if not isinstance(value, dict):
+        raise problems.bad_line(path, number, "it is not an object")
+    return value
+
+
+def _is_whole(line: bytes) -> bool:
+    """Whether a last line without newline is finished all the same, as editors leave it. A torn object never is."""
+    try:
+        return isinstance(load(line), dict)
+    except ValueError:
+        return False
+
+
+def _base64(value: Any) -> str:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    raise TypeError(f"{type(value).__name__} is not JSON data")

@@ -1,0 +1,106 @@
+"""An explanation as a row of plain data, the same for both formats, and back."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from veridical.core.errors import InputError
+from veridical.core.example import Image, Unit
+from veridical.core.explanation import Explanation
+
+FORMAT = "veridical-explanations"
+VERSION = 1
+"""Raised when a reader of an older Veridical would misread the rows."""
+
+Row = dict[str, Any]
+Key = tuple[str, str]
+
+
+def spec_key(spec: Mapping[str, Any]) -> str:
+    """A short name for a spec, made of its content: equal specs have equal keys on every machine."""
+    canonical = json.dumps(_plain(spec), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def spec_data(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The spec as it is stored: JSON data, so tuples have become lists."""
+    data: dict[str, Any] = _plain(spec)
+    return data
+
+
+def key_of(row: Row) -> Key:
+    """What a job asks to know whether a row is already there: which example, explained how."""
+    return row["example_id"], row["spec"]
+
+
+def to_row(explanation: Explanation, spec: str) -> Row:
+    """The explanation as data, with the key of its spec in place of the spec."""
+    return {
+        "example_id": explanation.example_id,
+        "spec": spec,
+        "source": explanation.source,
+        "target": explanation.target,
+        "label": explanation.label,
+        "probabilities": {name: float(value) for name, value in explanation.probabilities.items()},
+        "inputs": {name: _input_data(value) for name, value in explanation.inputs.items()},
+        "units": [
+            {"field": unit.field, "span": [int(edge) for edge in unit.span], "text": unit.text, "score": float(score)}
+            for unit, score in zip(explanation.units, explanation.scores, strict=True)
+        ],
+        "measures": {name: float(value) for name, value in explanation.measures.items()},
+    }
+
+
+def from_row(row: Row, spec: Mapping[str, Any]) -> Explanation:
+    """The explanation that `to_row` was given."""
+    return Explanation(
+        example_id=row["example_id"],
+        inputs={name: _input_of(value) for name, value in row["inputs"].items()},
+        target=row["target"],
+        units=tuple(Unit(unit["field"], tuple(unit["span"]), unit["text"]) for unit in row["units"]),
+        scores=tuple(float(unit["score"]) for unit in row["units"]),
+        probabilities={name: float(value) for name, value in row["probabilities"].items()},
+        source=row["source"],
+        spec=spec,
+        label=row["label"],
+        measures={name: float(value) for name, value in row["measures"].items()},
+    )
+
+
+def numbers_as_json(numbers: Mapping[str, float]) -> dict[str, float | str]:
+    """Numbers by name with NaN and infinities as strings: JSON has no other place for them."""
+    return {name: value if math.isfinite(value) else str(value) for name, value in numbers.items()}
+
+
+def _input_data(value: str | Image) -> str | dict[str, Any]:
+    if isinstance(value, str):
+        return value
+    return {"shape": list(value.pixels.shape), "pixels": value.pixels.tobytes()}
+
+
+def _input_of(value: str | dict[str, Any]) -> str | Image:
+    if isinstance(value, str):
+        return value
+    raw = value["pixels"]  # base64 from JSON, bytes from Arrow
+    pixels = np.frombuffer(base64.b64decode(raw) if isinstance(raw, str) else raw, dtype=np.uint8)
+    return Image(pixels.reshape(value["shape"]))
+
+
+def _plain(value: Any) -> Any:
+    """JSON data of a spec's value. Numbers of numpy are welcome; what JSON cannot hold is refused by name."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise InputError(f"a spec cannot hold {value!r} ({type(value).__name__})", remedy="Give it as text or a number.")

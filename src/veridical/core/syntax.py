@@ -1,0 +1,142 @@
+"""The one way to write a configured thing in a string: `name(option=value, other="text")`, joined by `+`.
+
+>>> parse("integrated-gradients(steps=20)")
+[Term(name='integrated-gradients', options={'steps': 20})]
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from veridical.core.errors import UsageError
+
+_NAME = re.compile(r"[^\s()+,=\[\]\"']+")
+_KEY = re.compile(r"[A-Za-z_]\w*")
+_BARE = re.compile(r"[^,()\[\]\"'\s][^,()\[\]\"']*")
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+_LIST = re.compile(r"\[[^\[\]]*\]")
+
+
+@dataclass(frozen=True)
+class Term:
+    """A name and its options, as written."""
+
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if not self.options:
+            return self.name
+        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in self.options.items())})"
+
+
+def parse(text: str) -> list[Term]:
+    """Read `a(x=1) + b` as its terms; a mistake is reported with the character it stands at."""
+    return _Reader(text).terms()
+
+
+def parse_one(text: str) -> Term:
+    """Read a single term."""
+    reader = _Reader(text)
+    terms = reader.terms()
+    if len(terms) != 1:
+        raise UsageError(f"expected one name, not {len(terms)}: {text!r}")
+    return terms[0]
+
+
+def parse_options(text: str) -> dict[str, Any]:
+    """Read `x=1, y=two`, the inside of the parentheses."""
+    reader = _Reader(text)
+    options = reader.options() if text.strip() else {}
+    reader.expect_end()
+    return options
+
+
+class _Reader:
+    """A cursor over the text; each method reads one rule of the grammar and moves on."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def terms(self) -> list[Term]:
+        found = [self._term()]
+        while self._take("+"):
+            found.append(self._term())
+        self.expect_end()
+        return found
+
+    def options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        while True:
+            key = self._match(_KEY, "an option name")
+            if not self._take("="):
+                self._fail(f"expected '=' after option {key!r}")
+            if key in options:
+                self._fail(f"option {key!r} is given twice")
+            options[key] = self._value()
+            if not self._take(","):
+                return options
+
+    def expect_end(self) -> None:
+        self._skip()
+        if self.at < len(self.text):
+            self._fail(f"unexpected {self.text[self.at]!r}")
+
+    def _term(self) -> Term:
+        name = self._match(_NAME, "a name")
+        if not self._take("("):
+            return Term(name)
+        options = {} if self._peek(")") else self.options()
+        if not self._take(")"):
+            self._fail("expected ',' or ')'")
+        return Term(name, options)
+
+    def _value(self) -> Any:
+        self._skip()
+        for pattern in (_QUOTED, _LIST, _BARE):
+            if found := pattern.match(self.text, self.at):
+                self.at = found.end()
+                return _literal(found.group().strip())
+        return self._fail("expected a value")
+
+    def _match(self, pattern: re.Pattern[str], what: str) -> str:
+        self._skip()
+        found = pattern.match(self.text, self.at)
+        if not found:
+            self._fail(f"expected {what}")
+        self.at = found.end()
+        return found.group()
+
+    def _peek(self, mark: str) -> bool:
+        self._skip()
+        return self.text.startswith(mark, self.at)
+
+    def _take(self, mark: str) -> bool:
+        if not self._peek(mark):
+            return False
+        self.at += len(mark)
+        return True
+
+    def _skip(self) -> None:
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+
+    def _fail(self, problem: str) -> NoReturn:
+        raise UsageError(f"{problem} at character {self.at + 1}:\n  {self.text}\n  {' ' * self.at}^")
+
+
+def _literal(text: str) -> Any:
+    """A Python literal where it is one (`1`, `true`, `[1, 2]`), else the text itself."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    if text.startswith("["):
+        return tuple(_literal(part.strip()) for part in text[1:-1].split(",") if part.strip())
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

@@ -1,0 +1,15 @@
+"""Data sets by name: built in, made with known reasons, from a directory, from your files or from the hub.
+
+>>> from veridical.data import load
+>>> load("planted(rule=negation):dev[:2]")
+Dataset('planted(rule=negation):dev[:2]', 2 examples, labels=('negative', 'positive'))
+"""
+
+from veridical.data.catalogue import Entry, catalogue
+from veridical.data.dataset import Dataset
+from veridical.data.loading import load
+from veridical.data.name import in_split, parse_name
+from veridical.data.registry import DATASETS
+from veridical.data.source import Source
+
+__all__ = ["DATASETS", "Dataset", "Entry", "Source", "catalogue", "in_split", "load", "parse_name"]

@@ -1,0 +1,50 @@
+"""A `Dataset`: examples with a name from which anybody can load the same ones again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from veridical.core.example import Example
+
+
+@dataclass(frozen=True)
+class Dataset(Sequence[Example]):
+    """Examples in a fixed order, the classes they can have, and the name that loads them again.
+
+    `labels` are the sorted class names: of the whole source where it knows them, else of the split, never of the subset
+    alone, so `[:1]` still knows every class. They are `()` for regression and for unlabelled data.
+    """
+
+    name: str
+    examples: tuple[Example, ...]
+    labels: tuple[str, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Example: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Dataset: ...
+
+    def __getitem__(self, index: int | slice) -> Example | Dataset:
+        if isinstance(index, slice):
+            return Dataset(f"{self.name}[{_written(index)}]", self.examples[index], self.labels)
+        return self.examples[index]
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the labels are numbers. Unlabelled and empty data are not regression."""
+        return bool(self.examples) and all(isinstance(example.label, float) for example in self.examples)
+
+    def __repr__(self) -> str:
+        # The generated one would print every text.
+        return f"Dataset({self.name!r}, {len(self)} examples, labels={self.labels})"
+
+
+def _written(index: slice) -> str:
+    start, stop = ("" if value is None else str(value) for value in (index.start, index.stop))
+    return f"{start}:{stop}" if index.step is None else f"{start}:{stop}:{index.step}"

@@ -1,0 +1,91 @@
+"""Any data set of the Hugging Face hub: `hf:NAME[/CONFIG]:SPLIT`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from veridical.core.errors import InputError, UsageError
+from veridical.data.columns import Columns
+from veridical.data.dataset import Dataset
+from veridical.data.rows import to_dataset
+from veridical.data.source import Source
+from veridical.data.tables import Row, Table
+
+PREFIX = "hf:"
+T = TypeVar("T")
+
+_USUAL = {
+    "text": ("text", "sentence", "sentence1", "premise", "question1", "question"),
+    "text_pair": ("text_pair", "sentence2", "hypothesis", "question2"),
+}
+"""What public sets call their texts; files of your own are not guessed at."""
+
+
+@dataclass(frozen=True)
+class HubData(Source):
+    """A data set of the hub, or a folder that the `datasets` library can load; needs that library.
+
+    `hf:a/b` is the repository `a/b` or, if there is none, the configuration `b` of the data set `a` (as in
+    `hf:glue/sst2`). Numbered classes get their names, columns of the usual names are found by themselves.
+    """
+
+    name: str
+    columns: Columns = field(default_factory=Columns)
+
+    def splits(self) -> tuple[str, ...]:
+        library = _library()
+        return tuple(self._ask(lambda *which: library.get_dataset_split_names(*which)))
+
+    def load(self, split: str) -> Dataset:
+        library = _library()
+        data = self._ask(lambda *which: library.load_dataset(*which, split=split))
+        rows = [Row(number, values) for number, values in enumerate(_named_classes(data), 1)]
+        if not rows:
+            raise InputError(f"{PREFIX}{self.name}:{split} is empty")
+        table = Table(f"{PREFIX}{self.name}:{split}", rows, tuple(data.column_names))
+        return to_dataset(table, _guessed(self.columns, table.columns))
+
+    def _ask(self, question: Callable[..., T]) -> T:
+        """Put a question to the hub for each reading of the name, until one has an answer."""
+        problem: Exception | None = None
+        for which in self._readings():
+            try:
+                return question(*which)
+            except Exception as error:  # the library lets through whatever its network layers raise
+                problem = problem or error
+        reason = f"{type(problem).__name__}: {str(problem).strip().partition(chr(10))[0]}"
+        remedy = "Check the name and the network; without a network, save the data as a file and give its path."
+        raise InputError(f"cannot load {PREFIX}{self.name} from the Hugging Face hub ({reason})", remedy=remedy)
+
+    def _readings(self) -> Iterator[tuple[str, ...]]:
+        """The name as a repository, then as a repository and its configuration."""
+        parts = self.name.rsplit("/", 1)
+        yield (self.name,)
+        if len(parts) == 2 and parts[0].strip("/."):
+            yield tuple(parts)
+
+
+def _library() -> Any:
+    try:
+        import datasets
+    except ImportError:
+        raise UsageError("hf: needs the library datasets", remedy="Run: pip install datasets") from None
+    return datasets
+
+
+def _named_classes(data: Any) -> Iterator[dict[str, Any]]:
+    """The rows with class numbers as names; -1 stands for an unknown label on the hub."""
+    names = {column: kind.names for column, kind in data.features.items() if hasattr(kind, "names")}
+    for row in data:
+        known = {key: None if row[key] in (None, -1) else names[key][row[key]] for key in names}
+        yield {**row, **known}
+
+
+def _guessed(columns: Columns, there: tuple[str, ...]) -> Columns:
+    for role, usual in _USUAL.items():
+        found = next((name for name in usual if name in there), None)
+        if getattr(columns, role) is None and found:
+            columns = replace(columns, **{role: found})  # type: ignore[arg-type]
+    return columns

@@ -1,0 +1,105 @@
+"""The name of some data: `SOURCE[(options)][:SPLIT][SUBSET]`, as written on a command line or in a report.
+
+>>> parse_name("planted(rule=negation):dev[:100]")
+DataName(source='planted', options={'rule': 'negation'}, split='dev', subsets=(':100',))
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from veridical.core.errors import UsageError
+from veridical.core.syntax import parse_options
+from veridical.data.chance import Chance
+from veridical.data.dataset import Dataset
+
+GRAMMAR = "A name is SOURCE(option=value):SPLIT[SUBSET], such as reviews:test[:500]."
+SUBSETS = "A subset is [start:stop] or [count@seed], such as [:500], [100:200] or [500@3] (500 at random, seed 3)."
+
+# Options start with `key=`, so that a path such as `data (1).csv` is not taken for a source with options.
+_NAME = re.compile(
+    r"(?P<source>(?:hf:)?[^:].*?)"
+    r"(?:\((?P<options>\s*|\s*[A-Za-z_]\w*\s*=.*)\))?"
+    r"(?::(?P<split>[A-Za-z][\w-]*))?"
+    r"(?P<subsets>(?:\[[^\[\]]*\])*)",
+    re.DOTALL,
+)
+_SLICE = re.compile(r"\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?")
+_DRAW = re.compile(r"\s*(\d+)\s*@\s*(\d+)\s*")
+
+
+@dataclass(frozen=True)
+class DataName:
+    """A name taken apart; `subsets` are applied from left to right."""
+
+    source: str
+    options: Mapping[str, Any]
+    split: str | None = None
+    subsets: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        options = f"({', '.join(f'{key}={_written(value)}' for key, value in self.options.items())})"
+        split = f":{self.split}" if self.split else ""
+        return "".join([self.source, options if self.options else "", split, *(f"[{each}]" for each in self.subsets)])
+
+
+def parse_name(text: str) -> DataName:
+    """Take a name apart; whether such data exists is not asked here."""
+    found = _NAME.fullmatch(text.strip())
+    if not found:
+        raise UsageError(f"cannot read the data name {text!r}", remedy=GRAMMAR)
+    subsets = tuple(re.findall(r"\[([^\[\]]*)\]", found["subsets"]))
+    for subset in subsets:
+        _check_subset(subset)
+    return DataName(found["source"], parse_options(found["options"] or ""), found["split"], subsets)
+
+
+def in_split(text: str, split: str) -> str:
+    """The name of the same data in another split, whole: `reviews:train[:100]` in dev is `reviews:dev`."""
+    return str(replace(parse_name(text), split=split, subsets=()))
+
+
+def select(dataset: Dataset, subset: str) -> Dataset:
+    """The part of a data set that a subset names. A slice that ends too late gives what there is."""
+    if draw := _DRAW.fullmatch(subset):
+        return _drawn(dataset, subset, int(draw[1]), int(draw[2]))
+    part = dataset[_slice(subset)]
+    if not part:
+        raise UsageError(f"[{subset}] selects nothing: {dataset.name} has {len(dataset)} examples")
+    return part
+
+
+def _drawn(dataset: Dataset, subset: str, count: int, seed: int) -> Dataset:
+    # In the drawn order: [100@3] is the beginning of [500@3], and files sorted by class come out mixed.
+    if not 0 < count <= len(dataset):
+        problem = f"cannot draw {count} examples from {dataset.name}, which has {len(dataset)}"
+        raise UsageError(problem, remedy=f"Draw between 1 and {len(dataset)}.")
+    drawn = Chance("subset", seed).shuffled(dataset.examples)[:count]
+    return Dataset(f"{dataset.name}[{subset}]", tuple(drawn), dataset.labels)
+
+
+def _check_subset(subset: str) -> None:
+    if not _DRAW.fullmatch(subset):
+        _slice(subset)
+
+
+def _slice(subset: str) -> slice:
+    found = _SLICE.fullmatch(subset)
+    if not found or found[3] == "0":
+        raise UsageError(f"cannot read the subset [{subset}]", remedy=SUBSETS)
+    return slice(*(None if part is None else int(part) for part in found.groups()))
+
+
+def _written(value: Any) -> str:
+    """An option's value in a form that is read back as the same value: bare where possible, else quoted."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
+    bare = str(value)
+    try:
+        same = parse_options(f"x={bare}") == {"x": value}
+    except UsageError:
+        same = False
+    return bare if same else repr(value)

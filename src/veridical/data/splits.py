@@ -1,0 +1,45 @@
+"""What the splits are called, and how one is drawn where the source has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from veridical.core.errors import InputError, UsageError
+from veridical.data.chance import Chance
+
+TRAIN, DEV, TEST = SPLITS = ("train", "dev", "test")
+ALL = "all"
+"""The whole of a single file, which is what its bare path means."""
+
+_ALIASES = {"validation": DEV, "valid": DEV, "val": DEV}
+
+
+def canonical(split: str) -> str:
+    """Our word for a split: `validation`, `valid` and `val` are `dev`."""
+    return _ALIASES.get(split, split)
+
+
+def find_split(wanted: str, there: Iterable[str], source: str) -> str:
+    """The split of a source that was asked for, in the source's own spelling."""
+    there = tuple(there)
+    if wanted in there:
+        return wanted
+    for split in there:
+        if canonical(split) == canonical(wanted):
+            return split
+    raise UsageError(f"{source} has no split {wanted!r}", remedy=f"There are: {', '.join(there) or 'none'}.")
+
+
+def draw_splits(labels: Sequence[object], seed: int, source: str) -> dict[str, list[int]]:
+    """Deal rows with these labels into train, dev and test: 80%, 10% and 10%, at least one row each.
+
+    The rows are shuffled and then dealt class by class, so the splits are as balanced as the whole. Each keeps the
+    shuffled order, so any `[:n]` of it is mixed even where the source is sorted by class.
+    """
+    if len(labels) < len(SPLITS):
+        problem = f"{source} has {len(labels)} rows, too few to draw train, dev and test"
+        raise InputError(problem, remedy="Use the whole file.")
+    order = Chance("splits", seed).shuffled(range(len(labels)))
+    by_class = sorted(order, key=lambda at: str(labels[at]))
+    split_of = {at: {0: DEV, 1: TEST}.get(turn % 10, TRAIN) for turn, at in enumerate(by_class)}
+    return {split: [at for at in order if split_of[at] == split] for split in SPLITS}

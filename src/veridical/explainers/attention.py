@@ -1,0 +1,99 @@
+"""Attention weights as scores (METHODS 1.2, 6.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from veridical.masking import Case
+from veridical.masking.case import Pieces
+from veridical.models import Classifier, Output, Rows
+
+
+@dataclass(frozen=True)
+class Attention:
+    """What the first token attends to in the last layer, mean over heads, renormalised over the words.
+
+    The usual baseline (SaLoss, REGEX, FRESH). Cheap, never negative, says nothing of the direction of an effect.
+    """
+
+    pieces: Pieces = "sum"
+    needs: ClassVar[frozenset[str]] = frozenset({"cls-attentions"})
+    cost: ClassVar[str] = "1 forward"
+
+    def scores(self, case: Case) -> Tensor:
+        def attended(rows: Rows, _: Tensor) -> Tensor:
+            with torch.no_grad():
+                output, weights = last_layer(case.classifier, rows)
+            return first_token_mean(output, weights, rows)
+
+        tokens = case.rowwise(attended, passes=0)
+        words = case.to_units(tokens, self.pieces)
+        return words / words.sum(1, keepdim=True).clamp(min=torch.finfo(words.dtype).tiny)
+
+
+@dataclass(frozen=True)
+class _PooledAttention:
+    """Attention logits averaged over queries and heads, then one softmax (SMaT's static explainers)."""
+
+    pieces: Pieces = "sum"
+    needs: ClassVar[frozenset[str]] = frozenset({"attentions"})
+    cost: ClassVar[str] = "1 forward"
+
+    def scores(self, case: Case) -> Tensor:
+        def pooled(rows: Rows, _: Tensor) -> Tensor:
+            with torch.no_grad():
+                layers = self._choose(case.classifier.run(rows, attentions=True))
+            return pool_logits(torch.cat(layers, dim=1), rows)
+
+        windows = torch.bincount(case.batch.rows.owner, minlength=len(case))
+        tokens = case.rowwise(pooled, passes=0) / windows[case.batch.rows.owner][:, None]
+        return case.to_units(tokens, self.pieces)
+
+    def _choose(self, output: Output) -> tuple[Tensor, ...]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class AttentionLastLayer(_PooledAttention):
+    """All heads of the last layer: the mean of their attention logits over all query words, then one softmax."""
+
+    def _choose(self, output: Output) -> tuple[Tensor, ...]:
+        assert output.attentions is not None
+        return output.attentions[-1:]
+
+
+@dataclass(frozen=True)
+class AttentionAllLayers(_PooledAttention):
+    """All heads of all layers: the mean of their attention logits over all query words, then one softmax."""
+
+    def _choose(self, output: Output) -> tuple[Tensor, ...]:
+        assert output.attentions is not None
+        return output.attentions
+
+
+def last_layer(classifier: Classifier, rows: Rows, embeds: Tensor | None = None) -> tuple[Output, Tensor]:
+    """The output, and the attention weights of the last layer as they stand in its graph."""
+    output = classifier.run(rows, embeds=embeds, attentions=True)
+    assert output.attentions is not None
+    return output, output.attentions[-1]
+
+
+def first_token_mean(output: Output, weights: Tensor, rows: Rows) -> Tensor:
+    """The first token's share of attention weights, or of their gradients, mean over heads: [R, L]."""
+    return output.from_first_token(weights).mean(1)[:, : rows.unit_of.shape[1]]
+
+
+def pool_logits(weights: Tensor, rows: Rows) -> Tensor:
+    """Mean over query rows and heads of attention logits, then a softmax over keys: [R, H, T, T] gives [R, T].
+
+    The logarithm of a weight is its logit up to a constant per query, which the softmax takes out again.
+    """
+    attended = rows.inputs["attention_mask"].to(weights.device) > 0  # [R, T]
+    logs = weights.clamp(min=torch.finfo(weights.dtype).tiny).log()
+    queries = attended[:, None, :, None]
+    mean = (logs * queries).sum(2).div(queries.sum(2)).mean(1)  # [R, T]
+    return mean.masked_fill(~attended, -1e10).softmax(-1)

@@ -1,0 +1,41 @@
+"""How strongly the output reacts to a word: the plain gradient (METHODS 1.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from veridical.explainers.gradients import Aggregate, aggregate, input_gradient
+from veridical.masking import Case
+from veridical.masking.case import Pieces, Scale
+from veridical.models import Rows
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The length of the gradient by each word's embedding: sensitivity, without direction.
+
+    The preset `saliency` takes the signed mean over dimensions instead (REGEX's ablation); `absolute` takes absolute
+    values before that, as Captum's Saliency does.
+    """
+
+    aggregate: Aggregate = "l2"
+    absolute: bool = False
+    output: Scale = "logit"
+    pieces: Pieces = "sum"
+    needs: ClassVar[frozenset[str]] = frozenset({"gradients"})
+    cost: ClassVar[str] = "1 forward, 1 backward"
+    presets: ClassVar[dict[str, dict[str, object]]] = {
+        "smat": {"aggregate": "l2"},
+        "saliency": {"aggregate": "mean"},
+        "captum": {"aggregate": "mean", "absolute": True},
+    }
+
+    def scores(self, case: Case) -> Tensor:
+        def reaction(rows: Rows, pull: Tensor) -> Tensor:
+            _, gradient = input_gradient(case.classifier, rows, pull)
+            return aggregate(gradient.abs() if self.absolute else gradient, self.aggregate)
+
+        return case.to_units(case.rowwise(reaction, self.output), self.pieces)

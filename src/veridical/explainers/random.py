@@ -1,0 +1,29 @@
+"""Random scores: the floor that every other method must beat (METHODS 1.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from veridical.masking import Case
+
+
+@dataclass(frozen=True)
+class Random:
+    """Independent draws, normal or uniform. Not an explanation: the baseline to compare explanations with."""
+
+    seed: int = 0
+    draw: Literal["normal", "uniform"] = "normal"
+    needs: ClassVar[frozenset[str]] = frozenset()
+    cost: ClassVar[str] = "none"
+
+    def scores(self, case: Case) -> Tensor:
+        scores = torch.zeros(case.live.shape)
+        for index, units in enumerate(case.batch.units):
+            function = torch.randn if self.draw == "normal" else torch.rand
+            # Drawn from the example's own generator: its neighbours in a batch must not change its scores.
+            scores[index, : len(units)] = function(len(units), generator=case.generator(index, self.seed))
+        return scores

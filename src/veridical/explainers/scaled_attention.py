@@ -1,0 +1,43 @@
+"""Attention times its gradient (METHODS 1.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from veridical.explainers.attention import first_token_mean, last_layer
+from veridical.masking import Case
+from veridical.masking.case import Pieces, Scale
+from veridical.models import Rows
+
+
+@dataclass(frozen=True)
+class ScaledAttention:
+    """The first token's attention in the last layer, times the derivative of the output by it.
+
+    Signed: unlike attention it tells words for the class from words against it. `heads` multiplies the means over heads
+    (`product-of-means`, as published) or takes the mean of the heads' products. Models that pool over all words instead
+    of the first token give all query rows a gradient; this reads the first one only.
+    """
+
+    heads: Literal["product-of-means", "mean-of-products"] = "product-of-means"
+    output: Scale = "logit"
+    pieces: Pieces = "sum"
+    needs: ClassVar[frozenset[str]] = frozenset({"cls-attentions", "gradients"})
+    cost: ClassVar[str] = "1 forward, 1 backward"
+    presets: ClassVar[dict[str, dict[str, object]]] = {"saloss": {"output": "prob"}}
+
+    def scores(self, case: Case) -> Tensor:
+        def scaled(rows: Rows, pull: Tensor) -> Tensor:
+            # Without embeddings that want a gradient, a frozen model would build no graph.
+            embeds = case.classifier.embed(rows).detach().requires_grad_()
+            output, weights = last_layer(case.classifier, rows, embeds)
+            (gradient,) = torch.autograd.grad((output.logits * pull).sum(), weights)
+            if self.heads == "mean-of-products":
+                return first_token_mean(output, weights * gradient, rows)
+            return first_token_mean(output, weights, rows) * first_token_mean(output, gradient, rows)
+
+        return case.to_units(case.rowwise(scaled, self.output), self.pieces)

@@ -1,0 +1,99 @@
+"""The one engine: runs many rows of different lengths through a model in batches of bounded size, each row once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from veridical.core.example import Example
+from veridical.models import Classifier, Rows
+from veridical.models.classifier import average_windows
+
+Precision = Literal["fp32", "bf16"]
+
+
+@dataclass
+class Cost:
+    """What was asked and what was run. Methods are compared on `queries`; the rest shows what sharing saved."""
+
+    queries: int = 0
+    forwards: int = 0
+    backwards: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.queries + other.queries, self.forwards + other.forwards, self.backwards + other.backwards)
+
+    def __sub__(self, other: Cost) -> Cost:
+        return Cost(self.queries - other.queries, self.forwards - other.forwards, self.backwards - other.backwards)
+
+
+@dataclass
+class Engine:
+    """How model inputs are run: `tokens` bounds a batch and so the memory; `precision` is recorded in every spec.
+
+    `watch` is called after each batch with the number of rows done, for progress bars. `remember` bounds the number of
+    answers kept to answer the same question again.
+    """
+
+    tokens: int = 1024
+    precision: Precision = "fp32"
+    watch: Callable[[int], None] = lambda _rows: None
+    remember: int = 50_000
+    cost: Cost = field(default_factory=Cost)
+
+    def packs(self, lengths: Tensor) -> Iterator[Tensor]:
+        """Row indices in batches of similar lengths, each with at most `tokens` positions (or one row)."""
+        order = lengths.argsort(descending=True, stable=True)
+        start = 0
+        while start < len(order):
+            longest = max(1, int(lengths[order[start]]))
+            count = max(1, self.tokens // longest)
+            yield order[start : start + count]
+            start += count
+
+    def logits(self, classifier: Classifier, rows: Rows, answers: dict[bytes, Tensor]) -> Tensor:
+        """The logits of each row, [R, C]; equal rows are run once, and not at all when `answers` has them."""
+        keys = rows.keys()
+        first = {key: index for index, key in reversed(list(enumerate(keys))) if key not in answers}
+        fresh = torch.tensor(sorted(first.values()), dtype=torch.long)
+        found = self.run(classifier, rows, fresh)
+        new = {keys[index]: row for index, row in zip(fresh.tolist(), found, strict=True)}
+        result = torch.stack([new[key] if key in new else answers[key] for key in keys])
+        if len(answers) + len(new) <= self.remember:
+            answers.update(new)
+        return result
+
+    def predict(self, classifier: Classifier, examples: Sequence[Example], portion: int = 512) -> Tensor:
+        """The logits of whole examples, [N, C]."""
+        found = []
+        for start in range(0, len(examples), portion):
+            batch = classifier.encode(examples[start : start + portion])
+            rows = self.logits(classifier, batch.rows, {})
+            found.append(average_windows(rows, batch.rows.owner, len(batch)))
+            self.cost.queries += len(batch)
+        return torch.cat(found)
+
+    def run(self, classifier: Classifier, rows: Rows, index: Tensor) -> Tensor:
+        """The logits of some rows, without gradients."""
+        parts: list[Tensor] = []
+        order: list[Tensor] = []
+        with torch.no_grad(), classifier.evaluating(), self.casting(classifier):
+            for pack in self.packs(rows.lengths[index]):
+                parts.append(classifier.run(rows.select(index[pack])).logits.float().cpu())
+                order.append(pack)
+                self.cost.forwards += len(pack)
+                self.watch(len(pack))
+        if not parts:
+            return torch.empty(0, max(1, len(classifier.labels)))
+        return torch.cat(parts)[torch.cat(order).argsort()]
+
+    def casting(self, classifier: Classifier) -> AbstractContextManager[Any]:
+        """The precision as a context."""
+        if self.precision == "fp32":
+            return nullcontext()
+        return torch.autocast(classifier.device.type, torch.bfloat16)

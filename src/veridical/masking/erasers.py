@@ -1,0 +1,99 @@
+"""Five ways to take words away (METHODS 0.9); what a faithfulness score means depends on which one was used.
+
+`keep` is [R, U]: booleans keep or erase a unit, floats between 0 and 1 keep a part of it (where that is possible), with
+gradients. Special tokens and held fields have no unit, so they always stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+import torch
+from torch import Tensor
+
+from veridical.core.errors import UnsupportedError
+from veridical.core.registry import Registry
+from veridical.models import Classifier, Rows
+
+
+class Eraser(Protocol):
+    """A removal operator; `needs` is the ability a classifier must have for it."""
+
+    needs: ClassVar[str]
+
+    def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
+        """The rows with only the kept units."""
+        ...
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Take the words out; the text closes up. The model reads a shorter, natural-looking text. Hard only."""
+
+    needs: ClassVar[str] = "delete"
+
+    def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
+        if keep.is_floating_point():
+            raise UnsupportedError("a word cannot be half deleted", remedy="Use a soft `zero`, `mask` or `pad_attn`.")
+        return classifier.drop(rows, ~positions(rows, keep))
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Put the mask token in place (images: a grey patch). The text keeps its length; masked models know the token."""
+
+    needs: ClassVar[str] = "mask"
+
+    def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
+        return _substitute(classifier, rows, positions(rows, keep), "mask")
+
+
+@dataclass(frozen=True)
+class Pad:
+    """Put the padding token in place, still attended to (images: a black patch). ERASER's and SaLoss's operator."""
+
+    needs: ClassVar[str] = "pad"
+
+    def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
+        return _substitute(classifier, rows, positions(rows, keep), "pad")
+
+
+@dataclass(frozen=True)
+class PadAttn:
+    """Padding token in place and no attention to it: the others keep their positions and cannot see it."""
+
+    needs: ClassVar[str] = "pad_attn"
+
+    def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
+        kept = positions(rows, keep)
+        return classifier.hide(_substitute(classifier, rows, kept, "pad"), kept)
+
+
+@dataclass(frozen=True)
+class Zero:
+    """A zero vector in place of the word's embedding, as mask layers are trained with."""
+
+    needs: ClassVar[str] = "zero"
+
+    def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
+        return replace(rows, gate=positions(rows, keep).float(), fill="zero")
+
+
+ERASERS: Registry[Eraser] = Registry(
+    "eraser",
+    "veridical.erasers",
+    {"delete": Delete, "mask": Mask, "pad": Pad, "pad_attn": PadAttn, "zero": Zero},
+)
+
+
+def positions(rows: Rows, keep: Tensor) -> Tensor:
+    """Spread what is kept of units [R, U] over the positions [R, L] of their tokens."""
+    always = torch.ones((), dtype=keep.dtype)
+    return torch.where(rows.unit_of < 0, always, keep.gather(1, rows.unit_of.clamp(min=0)))
+
+
+def _substitute(classifier: Classifier, rows: Rows, kept: Tensor, token: str) -> Rows:
+    if kept.is_floating_point():
+        return replace(rows, gate=kept, fill=token)
+    return classifier.substitute(rows, ~kept, token)

@@ -1,0 +1,9 @@
+"""Classifiers behind one interface: Hugging Face texts, pairs and images, and any callable.
+
+Only this package knows of sub-tokens, special tokens, padding and windows; outside it there are units.
+"""
+
+from veridical.models.batch import Batch, Output, Rows
+from veridical.models.classifier import Classifier
+
+__all__ = ["Batch", "Classifier", "Output", "Rows"]

@@ -1,0 +1,118 @@
+"""Encoded examples: `Rows` is what a model reads, `Batch` adds the units that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from veridical.core.example import Example, Unit
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Model inputs, one row per text window or image; an example has one row, a long document several.
+
+    `unit_of` [R, L] gives the unit at each position, -1 at special tokens, padding and held fields. `owner` [R] gives
+    the example of each row. `gate` [R, L] blends each position's embedding with the `fill` vector (1 keeps it).
+    `context` is private to the classifier that made the rows.
+    """
+
+    inputs: Mapping[str, Tensor]
+    unit_of: Tensor
+    owner: Tensor
+    lengths: Tensor
+    gate: Tensor | None = None
+    fill: str = "zero"
+    context: Any = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    def select(self, index: Tensor) -> Rows:
+        """Some of the rows, without the padding that only the others needed."""
+        longest = int(self.lengths[index].max()) if len(index) else 0
+        width = self.unit_of.shape[1]
+
+        def cut(values: Tensor) -> Tensor:
+            picked = values[index]
+            return picked[:, :longest] if picked.dim() > 1 and picked.shape[1] == width else picked
+
+        return replace(
+            self,
+            inputs={name: cut(values) for name, values in self.inputs.items()},
+            unit_of=cut(self.unit_of),
+            owner=self.owner[index],
+            lengths=self.lengths[index],
+            gate=None if self.gate is None else cut(self.gate),
+        )
+
+    def to(self, device: torch.device | str) -> Rows:
+        """The same rows with their model inputs on another device; bookkeeping stays on the CPU."""
+        return replace(self, inputs={name: values.to(device) for name, values in self.inputs.items()})
+
+    def keys(self) -> list[bytes]:
+        """One key per row, equal exactly when the model would read the same thing."""
+        parts = [values.cpu() for _, values in sorted(self.inputs.items())]
+        parts += [] if self.gate is None else [self.gate.detach().cpu()]
+        width, lengths = self.unit_of.shape[1], self.lengths.tolist()
+        # Padding is cut off, or the same text would have another key beside a longer neighbour.
+        columns = [
+            [row[:length].numpy().tobytes() for row, length in zip(part, lengths, strict=True)]
+            if part.dim() > 1 and part.shape[1] == width
+            else [row.numpy().tobytes() for row in part]
+            for part in parts
+        ]
+        return [b"|".join(row) for row in zip(*columns, strict=True)]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples with their units and the rows a model reads for them.
+
+    `live` [B, U] says which unit slots are real; examples with fewer units than the longest have empty slots.
+    `truncated` counts, per example, the units beyond the model's limit, which it never sees.
+    """
+
+    examples: tuple[Example, ...]
+    units: tuple[tuple[Unit, ...], ...]
+    rows: Rows
+    truncated: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def live(self) -> Tensor:
+        counts = torch.tensor([len(units) for units in self.units], dtype=torch.long)
+        width = int(counts.max()) if len(counts) else 0
+        return torch.arange(width)[None, :] < counts[:, None]  # [B, U]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a model said of rows or examples: `logits` [B, C], and on request its attentions and hidden states.
+
+    `attentions` has one [B, H, T, T] tensor per layer, after the softmax; `hidden` one [B, T, d] tensor per layer and
+    one for the embeddings. A model whose attention is `local` only tells [B, H, T, G]: how much each of its G global
+    tokens, the first of which is the classification token, attends to each position.
+    """
+
+    logits: Tensor
+    attentions: tuple[Tensor, ...] | None = None
+    hidden: tuple[Tensor, ...] | None = None
+    local: bool = False
+
+    @property
+    def probabilities(self) -> Tensor:
+        """Softmax over classes; a regression model (one output) has none."""
+        if self.logits.shape[-1] == 1:
+            raise ValueError("a regression model has no probabilities")
+        return self.logits.softmax(-1)
+
+    def from_first_token(self, weights: Tensor) -> Tensor:
+        """The part of a layer's attention (or its gradient) that belongs to the first token, [B, H, T]."""
+        return weights[..., 0] if self.local else weights[:, :, 0]

@@ -1,0 +1,150 @@
+"""The interface of every classifier: encode examples, run rows, and the verbs that erasers are made of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from veridical.core.errors import InputError, UnsupportedError
+from veridical.core.example import Example
+from veridical.models.batch import Batch, Output, Rows
+
+VALUE = "value"
+"""The name of a regression model's only target."""
+
+
+class Classifier(ABC):
+    """A model that can be asked about whole examples and about parts of them.
+
+    `labels` are the class names in output order, empty for regression. `provides` says what the model can give beside
+    its outputs: `gradients`, `attentions`, `cls-attentions` (what the first token attends to), and the erasers it
+    knows; a method that needs more is refused by name.
+    """
+
+    kind: str
+    labels: tuple[str, ...]
+    provides: frozenset[str] = frozenset()
+
+    @classmethod
+    def load(cls, source: Any, **settings: Any) -> Classifier:
+        """Bring a classifier: a folder, a hub id, a Hugging Face model object, or any callable on texts.
+
+        >>> Classifier.load("runs/base")
+        >>> Classifier.load(model, tokenizer=tokenizer, units="token")
+        >>> Classifier.load(pipeline.predict_proba, labels=["ham", "spam"])
+        """
+        from veridical.models.loading import load
+
+        return load(source, **settings)
+
+    @abstractmethod
+    def encode(self, examples: Sequence[Example]) -> Batch:
+        """Turn examples into units and model inputs; a bad example raises an `InputError` that names it."""
+
+    @abstractmethod
+    def run(
+        self, rows: Rows, *, embeds: Tensor | None = None, attentions: bool = False, hidden: bool = False
+    ) -> Output:
+        """The model's output for each row, with gradients if they are enabled."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """What an explanation's spec says of this model: kind, units, fingerprint of the weights."""
+
+    @property
+    def is_regression(self) -> bool:
+        return not self.labels
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device("cpu")
+
+    def forward(self, batch: Batch, *, attentions: bool = False, hidden: bool = False) -> Output:
+        """The output for each example of a batch at once, for training; `Case` asks in bounded portions instead."""
+        output = self.run(batch.rows, attentions=attentions, hidden=hidden)
+        logits = average_windows(output.logits, batch.rows.owner, len(batch))
+        return replace(output, logits=logits)
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Dropout off, and everything as it was afterwards."""
+        yield
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the classifier to a folder that `load` reads."""
+        raise self.cannot("be saved: it is code, not weights")
+
+    def target_name(self, target: int) -> str:
+        """The label of an output index."""
+        return self.labels[target] if self.labels else VALUE
+
+    def target_index(self, label: str | float | None, example: str | None = None) -> int:
+        """The output index of a label, which must be one of the model's."""
+        if self.is_regression:
+            return 0
+        if label not in self.labels:
+            known = ", ".join(self.labels)
+            raise InputError(
+                f"{label!r} is not a label of this model", example=example, field="label", remedy=f"It knows: {known}."
+            )
+        return self.labels.index(str(label))
+
+    def gold(self, examples: Sequence[Example]) -> Tensor:
+        """The gold labels of examples as the model's output indices, or as the numbers a regression should give."""
+        if self.is_regression:
+            return torch.tensor([_number(example) for example in examples])
+        return torch.tensor([self.target_index(example.label, example.id) for example in examples])
+
+    def require(self, *abilities: str, asker: str) -> None:
+        """Refuse, by name, what this model cannot give."""
+        if missing := [ability for ability in abilities if ability not in self.provides]:
+            able = ", ".join(sorted(self.provides)) or "outputs only"
+            raise UnsupportedError(
+                f"{asker} needs {' and '.join(missing)}, which {self.kind} models do not give",
+                remedy=f"This model gives: {able}. `veridical list explainers` shows what each method needs.",
+            )
+
+    def cannot(self, what: str) -> UnsupportedError:
+        """The error for a verb this kind of model does not have."""
+        return UnsupportedError(f"a {self.kind} model cannot {what}")
+
+    # The verbs of erasure: `gone` [R, L] marks the positions to erase.
+
+    def drop(self, rows: Rows, gone: Tensor) -> Rows:
+        """Take positions out; what follows moves up."""
+        raise self.cannot("delete parts of its input")
+
+    def substitute(self, rows: Rows, gone: Tensor, token: str) -> Rows:
+        """Put the `mask` or `pad` token at positions."""
+        raise self.cannot(f"put {token} tokens into its input")
+
+    def hide(self, rows: Rows, weight: Tensor) -> Rows:
+        """Let nothing attend to positions of weight 0, and less to those of a weight below 1."""
+        raise self.cannot("hide parts of its input from attention")
+
+    def embed(self, rows: Rows) -> Tensor:
+        """The input embedding at each position, [R, L, d]."""
+        raise self.cannot("show its embeddings")
+
+
+def _number(example: Example) -> float:
+    if isinstance(example.label, float | int):
+        return float(example.label)
+    raise InputError(f"{example.label!r} is not a number", example=example.id, field="label")
+
+
+def average_windows(logits: Tensor, owner: Tensor, count: int) -> Tensor:
+    """Mean over the rows of each example: a document's windows vote with equal weight."""
+    if len(owner) == count:
+        return logits  # one row each, and rows come in the order of their examples
+    owner = owner.to(logits.device)
+    total = logits.new_zeros(count, logits.shape[-1]).index_add(0, owner, logits)
+    windows = torch.bincount(owner, minlength=count).clamp(min=1)
+    return total / windows[:, None].to(total.dtype)

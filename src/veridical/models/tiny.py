@@ -1,0 +1,104 @@
+"""`--model tiny`: two layers built from a config, with a vocabulary of the training texts, for trials in seconds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    ViTConfig,
+    ViTForImageClassification,
+)
+
+from veridical.core.example import IMAGE, Example, Image
+from veridical.models.texts import texts_of
+
+_SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+_WORDS = 4000
+_HIDDEN = 64
+
+# A net this small learns nothing for long from the usual tiny first weights, and has no need of dropout.
+_START = {"initializer_range": 0.1, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+
+
+def tiny_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    """A BERT-style tokenizer that knows the frequent words of the texts and spells the others letter by letter."""
+    words = Counter(word for text in texts for word, _ in _split(text))
+    letters = sorted({letter for word in words for letter in word})
+    frequent = [word for word, _ in sorted(words.items(), key=lambda item: (-item[1], item[0]))[:_WORDS]]
+    pieces = dict.fromkeys([*_SPECIAL, *letters, *(f"##{letter}" for letter in letters), *frequent])
+    vocabulary = {piece: index for index, piece in enumerate(pieces)}
+    backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece()
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])],
+    )
+    names = {f"{name.strip('[]').lower()}_token": name for name in _SPECIAL}
+    return PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=512, **names)
+
+
+def tiny_text_model(vocabulary: int, labels: Sequence[str], seed: int = 0) -> PreTrainedModel:
+    """A two-layer BERT."""
+    config = BertConfig(
+        vocab_size=vocabulary,
+        hidden_size=_HIDDEN,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=2 * _HIDDEN,
+        **_START,
+        **label_names(labels),
+    )
+    return _seeded(lambda: BertForSequenceClassification(config), seed)
+
+
+def tiny_image_model(examples: Sequence[Example], labels: Sequence[str], seed: int = 0) -> PreTrainedModel:
+    """A two-layer ViT with a grid of 4 x 4 patches, for images of the size of the first."""
+    image = examples[0].inputs[IMAGE]
+    assert isinstance(image, Image)
+    side = max(4, 4 * round(image.pixels.shape[0] / 4))
+    config = ViTConfig(
+        image_size=side,
+        patch_size=side // 4,
+        num_channels=image.pixels.shape[2],
+        hidden_size=_HIDDEN,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=2 * _HIDDEN,
+        **_START,
+        **label_names(labels),
+    )
+    return _seeded(lambda: ViTForImageClassification(config), seed)
+
+
+def tiny_texts(examples: Sequence[Example]) -> list[str]:
+    """All texts of some examples."""
+    return [text for example in examples for text in texts_of(example)]
+
+
+def label_names(labels: Sequence[str]) -> dict[str, Any]:
+    """The part of a Hugging Face config that names the classes; one unnamed output is regression."""
+    if not labels:
+        return {"num_labels": 1, "problem_type": "regression"}
+    return {"id2label": dict(enumerate(labels)), "label2id": {label: index for index, label in enumerate(labels)}}
+
+
+def _seeded(build: Callable[[], PreTrainedModel], seed: int) -> PreTrainedModel:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return build()
+
+
+def _split(text: str) -> list[tuple[str, tuple[int, int]]]:
+    normal = normalizers.BertNormalizer(lowercase=True).normalize_str(text)
+    return pre_tokenizers.BertPreTokenizer().pre_tokenize_str(normal)

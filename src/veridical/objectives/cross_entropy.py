@@ -1,0 +1,25 @@
+"""Plain training: cross-entropy on the gold label, squared error for regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+from torch.nn import functional
+
+from veridical.masking import Case
+
+
+@dataclass(frozen=True)
+class CrossEntropy:
+    """The baseline that every explanation-aware objective adds to. `smoothing` spreads some of the target mass."""
+
+    smoothing: float = 0.0
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def __call__(self, case: Case) -> dict[str, Tensor]:
+        logits, gold = case.output.logits, case.gold.to(case.output.logits.device)
+        if case.classifier.is_regression:
+            return {"squared_error": functional.mse_loss(logits[:, 0], gold)}
+        return {"cross_entropy": functional.cross_entropy(logits, gold, label_smoothing=self.smoothing)}

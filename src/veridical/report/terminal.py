@@ -1,0 +1,125 @@
+"""Explanations in a terminal, in the same colours as the page, or in signs where there are none."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from itertools import groupby
+
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+
+from veridical.core.colours import DARK, LIGHT, Paper, blend, hexadecimal
+from veridical.core.drawing import greatest, percent, segments, strongest, unseen
+from veridical.core.example import Image
+from veridical.core.explanation import HUMAN, Explanation
+
+# Escape sequences in a text could move the cursor or rename the window; surrogates cannot be printed at all.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_WEAK, _STRONG = 0.1, 0.6
+
+
+def print_explanations(console: Console, explanations: Iterable[Explanation], top: int = 5) -> None:
+    """Print each explanation: what was predicted, the tinted text, and the `top` strongest words with their scores.
+
+    Without colours (a pipe, a file, NO_COLOR) words are marked `[+for]` and `[-against]`, doubled when strong.
+    """
+    first = True
+    for explanation in explanations:
+        if first:
+            console.print(_legend(console), soft_wrap=True)
+        first = False
+        console.print()
+        console.print(_heading(explanation), soft_wrap=not console.is_terminal)
+        for field, value in explanation.inputs.items():
+            console.print(*_input(console, explanation, field, value), sep="\n")
+        for line in (unseen(explanation), _top_words(explanation, top)):
+            if line:
+                console.print(Text(line, "dim"))
+
+
+def _coloured(console: Console) -> bool:
+    return console.color_system is not None and not console.no_color
+
+
+def _legend(console: Console) -> Text:
+    if not _coloured(console):
+        return Text("[+for] and [-against] the answer; [++strongly], [--strongly]")
+    return Text.assemble((" against ", _style(-1.0, 1.0)), " ", (" for ", _style(1.0, 1.0)), (" the answer", "dim"))
+
+
+def _heading(explanation: Explanation) -> Text:
+    probabilities, target = explanation.probabilities, explanation.target
+    text = Text.assemble((_printable(target), "bold"), percent(probabilities.get(target)))
+    predicted = max(probabilities, key=probabilities.__getitem__, default=target)
+    if predicted != target:
+        text.append(f", predicted {_printable(predicted)}{percent(probabilities[predicted])}")
+    if explanation.label is not None:
+        text.append(f", gold label {_printable(str(explanation.label))}")
+    source = "people" if explanation.source == HUMAN else _printable(explanation.source)
+    text.append(f"  (example {_printable(explanation.example_id)}, by {source})", "dim")
+    return text
+
+
+def _input(console: Console, explanation: Explanation, field: str, value: str | Image) -> list[Text]:
+    if isinstance(value, Image):
+        return _grid(console, explanation, field)
+    text, highest = Text(), greatest(explanation)
+    if len(explanation.inputs) > 1:
+        text.append(f"{_printable(field)}: ", "dim")
+    for piece, score in segments(explanation, field):
+        text.append_text(_mark(console, _printable(piece), score, highest))
+    return [text]
+
+
+def _mark(console: Console, piece: str, score: float | None, highest: float) -> Text:
+    share = abs(score) / highest if score and highest > 0 else 0.0
+    if score is None or share < _WEAK:
+        return Text(piece)
+    if _coloured(console):
+        return Text(piece, _style(score, highest))
+    sign = ("+" if score > 0 else "-") * (2 if share >= _STRONG else 1)
+    return Text(f"[{sign}{piece}]")
+
+
+def _grid(console: Console, explanation: Explanation, field: str) -> list[Text]:
+    """The patches as a small map, a row of cells per row of patches."""
+    scored = [(u, s) for u, s in zip(explanation.units, explanation.scores, strict=True) if u.field == field]
+    scored.sort(key=lambda pair: pair[0].span)
+    highest = greatest(explanation)
+    rows = [Text("image patches:", "dim")]
+    for _, row in groupby(scored, key=lambda pair: pair[0].span[0]):
+        rows.append(Text().join(_cell(console, score, highest) for _, score in row))
+    return rows
+
+
+def _cell(console: Console, score: float, highest: float) -> Text:
+    if _coloured(console):
+        return _mark(console, "  ", score, highest)
+    cell = _mark(console, "", score, highest)
+    return Text((cell.plain or ".").ljust(5))
+
+
+def _top_words(explanation: Explanation, top: int) -> str:
+    words = [f"{_short(_printable(word))} {score:+.3g}" for word, score in strongest(explanation, top)]
+    return "top: " + ", ".join(words) if words else ""
+
+
+def _short(word: str, limit: int = 30) -> str:
+    return word if len(word) <= limit else word[: limit - 1] + "…"
+
+
+def _style(score: float, highest: float) -> Style:
+    paper = _paper()
+    return Style(color=hexadecimal(paper.ink), bgcolor=hexadecimal(blend(score, highest, paper.paper)))
+
+
+def _paper() -> Paper:
+    """What the terminal says of its background in COLORFGBG; most that say nothing are dark."""
+    return LIGHT if os.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15") else DARK
+
+
+def _printable(text: str) -> str:
+    return _CONTROL.sub("\ufffd", text)

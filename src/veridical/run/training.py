@@ -1,0 +1,133 @@
+"""Train a classifier from names: data, model and objective in, a folder with the best model out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback
+
+from veridical.core.errors import InputError, StorageError, UsageError
+from veridical.data import Dataset, in_split, load, parse_name
+from veridical.models import Classifier
+from veridical.models.starting import start
+from veridical.objectives import OBJECTIVES
+from veridical.run.specs import versions
+from veridical.training import Schedule, fit
+from veridical.training.fitting import remove_checkpoints
+from veridical.training.scoring import evaluate
+
+RECORD = "run.json"
+"""The file in a run's folder that says what was trained, on what, and how good it is."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished training: where it is, its figures on dev and test, and whether it was already there."""
+
+    out: str
+    dev: dict[str, float]
+    test: dict[str, float]
+    resumed_from: int
+    was_done: bool = False
+
+
+def train(
+    data: str,
+    out: str | PathLike[str],
+    *,
+    model: str = "embedded",
+    dev: str | None = None,
+    objective: str = "cross-entropy",
+    schedule: Schedule | None = None,
+    settings: dict[str, Any] | None = None,
+    callbacks: Sequence[TrainerCallback] = (),
+) -> Trained:
+    """Train on a data set and save the best model by its dev split; the test split, if any, is only reported on.
+
+    A second call with the same arguments goes on from the last checkpoint, or finds the finished model.
+    """
+    schedule = schedule or Schedule()
+    folder = Path(out)
+    spec = _spec(data, model, dev, objective, schedule, settings or {})
+    if done := _finished(folder, spec):
+        return done
+    examples, held_out, test = _splits(data, dev)
+    classifier = start(model, examples, _labels(examples), schedule.seed, **(settings or {}))
+    _begin(folder, spec)
+    fitted = fit(classifier, OBJECTIVES.create(objective), examples, held_out, folder, schedule, callbacks)
+    figures = evaluate(classifier, test) if test else {}
+    classifier.save(folder)
+    _write(folder / RECORD, {**spec, "dev": fitted.dev, "test": figures, "history": list(fitted.history), "done": True})
+    remove_checkpoints(folder)
+    return Trained(str(folder), fitted.dev, figures, fitted.resumed_from)
+
+
+def _splits(data: str, dev: str | None) -> tuple[Dataset, Dataset, Dataset | None]:
+    """The training data as named (by default its train split), its dev split, and its test split where it has one."""
+    name = data if parse_name(data).split else in_split(data, "train") + "".join(_subsets(data))
+    examples = load(name)
+    if not examples.labels and not examples.is_regression:
+        raise InputError(f"{name} has no labels", field="label", remedy="Name the label column: data.csv(label=...).")
+    try:
+        test = load(in_split(data, "test"))
+    except UsageError:
+        test = None
+    return examples, load(dev or in_split(data, "dev")), test
+
+
+def _subsets(data: str) -> list[str]:
+    return [f"[{subset}]" for subset in parse_name(data).subsets]
+
+
+def _labels(examples: Dataset) -> tuple[str, ...]:
+    return () if examples.is_regression else examples.labels
+
+
+def _spec(
+    data: str, model: str, dev: str | None, objective: str, schedule: Schedule, settings: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "data": data,
+        "dev_data": dev,
+        "model": model,
+        "objective": OBJECTIVES.spec(OBJECTIVES.create(objective)),
+        "schedule": asdict(schedule),
+        "settings": settings,
+        "versions": versions(),
+    }
+
+
+def _finished(folder: Path, spec: dict[str, Any]) -> Trained | None:
+    """The finished run in a folder, if it is this one; a folder that holds another run is refused."""
+    path = folder / RECORD
+    if not path.exists():
+        return None
+    try:
+        record = json.loads(path.read_text())
+    except json.JSONDecodeError as error:
+        raise StorageError(f"{path} is damaged: {error}", remedy="Choose another --out.") from error
+    differing = [key for key in spec if key != "versions" and record.get(key) != json.loads(json.dumps(spec[key]))]
+    if differing:
+        raise UsageError(
+            f"{folder} holds another run, which differs in: {', '.join(differing)}", remedy="Choose another --out."
+        )
+    if not record.get("done"):
+        return None
+    Classifier.load(folder)  # a record without its model is no finished run
+    return Trained(str(folder), record["dev"], record["test"], 0, was_done=True)
+
+
+def _begin(folder: Path, spec: dict[str, Any]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / RECORD, {**spec, "done": False})
+
+
+def _write(path: Path, record: dict[str, Any]) -> None:
+    unfinished = path.with_suffix(".tmp")
+    unfinished.write_text(json.dumps(record, indent=2, allow_nan=True) + "\n")
+    unfinished.replace(path)

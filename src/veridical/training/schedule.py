@@ -1,0 +1,35 @@
+"""How long and how fast to train."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Metric = Literal["accuracy", "macro_f1", "pearson", "loss"]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Settings of the fit loop; the defaults suit the embedded model on some thousand short texts.
+
+    `rate` is the encoder's learning rate (None: 5e-5, or 1e-3 for a model of less than a million weights, which has
+    nothing to forget); the head, which starts at random, learns at `head_rate` (None: 5e-4, or 1e-3). The dev split is
+    looked at `checks` times an epoch; the best checkpoint by `metric` is kept (None: accuracy, or Pearson correlation
+    for regression), and training stops after `patience` checks without improvement. `report_to` names a Hugging Face
+    logger: tensorboard, mlflow, wandb.
+    """
+
+    epochs: float = 3.0
+    batch_size: int = 32
+    rate: float | None = None
+    head_rate: float | None = None
+    warmup: float = 0.1
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    checks: int = 2
+    metric: Metric | None = None
+    patience: int | None = None
+    accumulate: int = 1
+    bf16: bool = False
+    report_to: str = "none"
+    seed: int = 0

@@ -1,0 +1,104 @@
+"""The Hugging Face Trainer, taught to train an `Objective` on cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import Trainer
+
+from veridical.core.example import IMAGE, Example
+from veridical.masking import Case
+from veridical.models import Batch
+from veridical.models.transformer import Transformer
+from veridical.objectives import Objective
+from veridical.training.sampling import ByLength
+from veridical.training.scoring import evaluate
+
+
+class Trainee(nn.Module):
+    """What is trained: the model and, where it has any, the objective's own weights.
+
+    Its forward makes the whole loss, so that wrappers for several devices see one ordinary module.
+    """
+
+    def __init__(self, classifier: Transformer, objective: Objective) -> None:
+        super().__init__()
+        self.model = classifier.model
+        self.classifier = classifier
+        self.objective = objective
+
+    def forward(self, batch: Batch) -> dict[str, Any]:
+        needs = self.objective.needs
+        output = self.classifier.forward(batch, attentions="attentions" in needs, hidden="hidden" in needs)
+        terms = self.objective(Case.of_output(self.classifier, batch, output))
+        return {"loss": torch.stack(list(terms.values())).sum(), "terms": terms}
+
+
+class CaseTrainer(Trainer):
+    """Feeds batches of examples, logs each term of the loss, and judges by our own evaluation of the dev split."""
+
+    def __init__(
+        self, trainee: Trainee, examples: Sequence[Example], dev: Sequence[Example], head_rate: float, **rest: Any
+    ):
+        super().__init__(
+            model=trainee,
+            train_dataset=list(examples),
+            eval_dataset=list(dev),
+            data_collator=lambda chosen: {"batch": trainee.classifier.encode(chosen)},
+            **rest,
+        )
+        self.control: Any
+        self.optimizer: Any
+        self.trainee = trainee
+        self.head_rate = head_rate
+        self._terms: dict[str, list[Tensor]] = {}
+
+    def compute_loss(self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, **_: Any) -> Any:
+        outputs = model(**inputs)
+        for name, value in outputs["terms"].items():
+            self._terms.setdefault(name, []).append(value.detach())
+        return (outputs["loss"], outputs) if return_outputs else outputs["loss"]
+
+    def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
+        if "loss" in logs:
+            logs = {**logs, **{name: float(torch.stack(values).mean()) for name, values in self._terms.items()}}
+            self._terms.clear()
+        super().log(logs, *args, **kwargs)
+
+    def evaluate(self, *_: Any, metric_key_prefix: str = "eval", **__: Any) -> dict[str, float]:
+        found = evaluate(self.trainee.classifier, self.eval_dataset)
+        metrics = {f"{metric_key_prefix}_{name}": value for name, value in found.items()}
+        self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        return metrics
+
+    def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
+        if self.optimizer is None:
+            rest = [name for name, _ in self.trainee.named_parameters() if not name.startswith(self._encoder_prefix)]
+            body = self._group(lambda name: name not in rest, self.args.learning_rate)
+            self.optimizer = torch.optim.AdamW([*body, *self._group(lambda name: name in rest, self.head_rate)])
+        return self.optimizer
+
+    @property
+    def _encoder_prefix(self) -> str:
+        return f"model.{self.trainee.model.base_model_prefix}."
+
+    def _group(self, belongs: Any, rate: float) -> list[dict[str, Any]]:
+        """Parameters at one rate, with weight decay for those that should decay (not biases and norms)."""
+        decaying = set(self.get_decay_parameter_names(self.trainee))
+        chosen = [(name, values) for name, values in self.trainee.named_parameters() if belongs(name)]
+        return [
+            {"params": [v for n, v in chosen if n in decaying], "weight_decay": self.args.weight_decay, "lr": rate},
+            {"params": [v for n, v in chosen if n not in decaying], "weight_decay": 0.0, "lr": rate},
+        ]
+
+    def _get_train_sampler(self, *_: Any) -> ByLength:
+        lengths = [_length(example) for example in self.train_dataset]
+        return ByLength(lengths, self.args.per_device_train_batch_size, self.args.seed)
+
+
+def _length(example: Example) -> int:
+    return 1 if IMAGE in example.inputs else sum(len(str(value)) for value in example.inputs.values())

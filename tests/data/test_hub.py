@@ -1,0 +1,95 @@
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from veridical.core.errors import InputError, UsageError
+from veridical.data import load
+
+
+class Rows(list[dict[str, Any]]):
+    """What the library returns, as far as we use it."""
+
+    def __init__(self, rows: list[dict[str, Any]], classes: list[str]) -> None:
+        super().__init__(rows)
+        self.column_names = list(rows[0]) if rows else ["text"]
+        self.features = {name: SimpleNamespace() for name in self.column_names}
+        self.features["label"] = SimpleNamespace(names=classes)
+
+
+SST2 = Rows([{"sentence": "good", "label": 1, "idx": 0}, {"sentence": "bad", "label": 0, "idx": 1}], ["neg", "pos"])
+UNLABELLED = Rows([{"sentence": "hm", "label": -1, "idx": 0}], ["neg", "pos"])
+HUB = {("glue", "sst2"): {"train": SST2, "validation": SST2, "test": UNLABELLED}, ("empty",): {"train": Rows([], [])}}
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    def splits(*which: str) -> list[str]:
+        if which not in HUB:
+            raise FileNotFoundError(f"Dataset {which} doesn't exist on the Hub\nand more")
+        return list(HUB[which])
+
+    library = SimpleNamespace(get_dataset_split_names=splits, load_dataset=lambda *which, split: HUB[which][split])
+    monkeypatch.setitem(sys.modules, "datasets", library)
+
+
+@pytest.mark.usefixtures("hub")
+def test_configurations_usual_columns_and_class_names_are_found() -> None:
+    data = load("hf:glue/sst2:validation")
+    assert [(e.id, e.inputs, e.label) for e in data] == [("1", {"text": "good"}, "pos"), ("2", {"text": "bad"}, "neg")]
+    assert data[0].extra == {"idx": 0}
+    assert data.labels == ("neg", "pos")
+    assert data.name == "hf:glue/sst2:validation"
+    assert load("hf:glue/sst2:dev") == data
+    assert load("hf:glue/sst2[:1]").name == "hf:glue/sst2:train[:1]"
+
+
+@pytest.mark.usefixtures("hub")
+def test_minus_one_is_no_label() -> None:
+    data = load("hf:glue/sst2:test")
+    assert data[0].label is None
+    assert data.labels == ()
+
+
+@pytest.mark.usefixtures("hub")
+def test_what_the_hub_lacks_is_named() -> None:
+    with pytest.raises(InputError, match=r"cannot load hf:a/b .*FileNotFoundError: .* on the Hub\)\. Check the name"):
+        load("hf:a/b")
+    with pytest.raises(UsageError, match="There are: train, validation, test"):
+        load("hf:glue/sst2:half")
+    with pytest.raises(UsageError, match=r"no column 'review'\. There are: sentence, label, idx"):
+        load("hf:glue/sst2(text=review)")
+    with pytest.raises(InputError, match="hf:empty:train is empty"):
+        load("hf:empty")
+
+
+def test_no_network_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*which: str, **more: str) -> None:
+        raise ConnectionError("Couldn't reach the Hub")
+
+    library = SimpleNamespace(get_dataset_split_names=fail, load_dataset=fail)
+    monkeypatch.setitem(sys.modules, "datasets", library)
+    with pytest.raises(InputError, match=r"ConnectionError: Couldn't reach the Hub.*save the data as a file"):
+        load("hf:imdb")
+
+
+def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(UsageError, match="Run: pip install datasets"):
+        load("hf:imdb")
+
+
+def test_a_local_folder_through_the_real_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    datasets.disable_progress_bars()
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    features = datasets.Features(text=datasets.Value("string"), label=datasets.ClassLabel(names=["neg", "pos"]))
+    rows = {"text": ["good", "bad"], "label": [1, 0]}
+    datasets.Dataset.from_dict(rows, features=features).to_parquet(folder / "train.parquet")
+    data = load(f"hf:{folder}")
+    assert [(e.inputs["text"], e.label) for e in data] == [("good", "pos"), ("bad", "neg")]

@@ -1,0 +1,82 @@
+import pytest
+
+from veridical.core.errors import UsageError
+from veridical.core.example import Example
+from veridical.data.dataset import Dataset
+from veridical.data.name import DataName, parse_name, select
+
+DATA = Dataset("mine:test", tuple(Example(str(at), {"text": ""}) for at in range(20)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("reviews", DataName("reviews", {})),
+        ("reviews:test", DataName("reviews", {}, "test")),
+        ("reviews[:5]", DataName("reviews", {}, None, (":5",))),
+        ("reviews:test[:500]", DataName("reviews", {}, "test", (":500",))),
+        ("reviews:train[500@3]", DataName("reviews", {}, "train", ("500@3",))),
+        ("reviews:train[:50][3:]", DataName("reviews", {}, "train", (":50", "3:"))),
+        ("planted(rule=negation, seed=1):dev", DataName("planted", {"rule": "negation", "seed": 1}, "dev")),
+        ("planted()", DataName("planted", {})),
+        ("../a-b/c.d/mine.csv(text=review):test", DataName("../a-b/c.d/mine.csv", {"text": "review"}, "test")),
+        ('mine.csv(text="the (long) text"):test', DataName("mine.csv", {"text": "the (long) text"}, "test")),
+        ("data (1).csv(text=a)", DataName("data (1).csv", {"text": "a"})),
+        ("hf:glue/sst2:validation", DataName("hf:glue/sst2", {}, "validation")),
+        ("hf:imdb", DataName("hf:imdb", {})),
+        ("hf:a/b.c(text=t)[:3]", DataName("hf:a/b.c", {"text": "t"}, None, (":3",))),
+        ("path/to/folder:train", DataName("path/to/folder", {}, "train")),
+    ],
+)
+def test_a_name_is_taken_apart_and_put_together_again(text: str, expected: DataName) -> None:
+    assert parse_name(text) == expected
+    assert parse_name(str(parse_name(text))) == expected
+
+
+@pytest.mark.parametrize("value", ["a, b", "1", "true", "it's", 'say "so"', "(x)", "plain", "", " padded "])
+def test_any_option_survives_being_written(value: str) -> None:
+    name = DataName("mine.csv", {"text": value, "seed": 3})
+    assert parse_name(str(name)) == name
+
+
+@pytest.mark.parametrize("subset", ["abc", "5", "", "1:2:0", "@3", "5@", "5@x", "1.5:2", "::::"])
+def test_a_bad_subset_points_out_the_grammar(subset: str) -> None:
+    with pytest.raises(UsageError, match=r"cannot read the subset .*\[start:stop\] or \[count@seed\]"):
+        parse_name(f"reviews:test[{subset}]")
+
+
+@pytest.mark.parametrize("text", ["", ":test", "  "])
+def test_a_name_without_a_source_points_out_the_grammar(text: str) -> None:
+    with pytest.raises(UsageError, match="A name is SOURCE"):
+        parse_name(text)
+
+
+@pytest.mark.parametrize(
+    ("subset", "ids"),
+    [(":3", [0, 1, 2]), ("3:5", [3, 4]), ("18:", [18, 19]), ("-2:", [18, 19]), (":500", list(range(20)))],
+)
+def test_slices_give_what_there_is(subset: str, ids: list[int]) -> None:
+    part = select(DATA, subset)
+    assert [int(example.id) for example in part] == ids
+    assert part.name == f"mine:test[{subset}]"
+
+
+def test_a_slice_of_nothing_says_how_many_there_are() -> None:
+    with pytest.raises(UsageError, match="selects nothing: mine:test has 20 examples"):
+        select(DATA, "20:30")
+
+
+def test_a_draw_is_deterministic_without_replacement_and_nested() -> None:
+    ten = [example.id for example in select(DATA, "10@3")]
+    assert ten == [example.id for example in select(DATA, "10@3")]
+    assert len(set(ten)) == 10
+    assert ten[:4] == [example.id for example in select(DATA, "4@3")]
+    assert ten != [example.id for example in select(DATA, "10@4")]
+    assert ten != sorted(ten, key=int)
+
+
+def test_drawing_more_than_there_are_says_how_many_there_are() -> None:
+    with pytest.raises(UsageError, match="cannot draw 21 examples from mine:test, which has 20"):
+        select(DATA, "21@0")
+    with pytest.raises(UsageError, match="cannot draw 0 "):
+        select(DATA, "0@0")

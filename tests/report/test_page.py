@@ -1,0 +1,124 @@
+"""The page shows every explanation, asks nothing of the network, and runs nothing."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from veridical.core.errors import StorageError
+from veridical.core.example import Unit
+from veridical.core.explanation import Explanation
+from veridical.report import write_page
+
+BAD = "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>\"' url(http://evil.example)"
+
+
+class Page(HTMLParser):
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.markup = path.read_text(encoding="utf-8")
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self._spans = 0
+        self.feed(self.markup)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if dict(attrs).get("dir") == "auto":
+            self.texts.append("")
+            self._spans = 1
+        elif self._spans:
+            self._spans += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        self._spans -= 1 if self._spans else 0
+
+    def handle_data(self, data: str) -> None:
+        if self._spans:
+            self.texts[-1] += data
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.tags)
+
+
+def explain(id: str, source: str = "occlusion", text: str = "good film", **changes) -> Explanation:
+    unit = Unit("text", (0, 4), text[:4])
+    values = {"target": "pos", "units": (unit,), "scores": (0.5,), "spec": {"model": "m"}}
+    values["probabilities"] = {"pos": 0.9, "neg": 0.1}
+    return Explanation(**{"example_id": id, "inputs": {"text": text}, "source": source, **values, **changes})
+
+
+def test_texts_are_shown_as_they_are_and_nothing_else_gets_in(tmp_path: Path) -> None:
+    changes = {"target": BAD, "label": BAD, "probabilities": {BAD: 1.0}, "spec": {"model": BAD, BAD: BAD}}
+    assert write_page([explain(BAD, BAD, BAD, **changes)], tmp_path / "page.html", BAD) == 1
+    page = Page(tmp_path / "page.html")
+    assert page.texts == [BAD]
+    assert not page.count("script")
+    assert not page.count("img")
+    assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on") or name == "src"]
+
+
+def test_nothing_is_fetched(tmp_path: Path) -> None:
+    write_page([explain("1")], tmp_path / "page.html")
+    markup = (tmp_path / "page.html").read_text()
+    assert not re.search(r"https?://|src=|url\(|@import|<link", markup)
+    assert "default-src 'none'" in markup
+
+
+def test_methods_share_a_card_wherever_they_stand(tmp_path: Path) -> None:
+    rows = [explain(id, source) for source in ("occlusion", "lime", "human") for id in "ab"]
+    assert write_page(iter(rows), tmp_path / "page.html", "Title & more") == 6
+    page = Page(tmp_path / "page.html")
+    assert (page.count("article"), page.count("section")) == (2, 6)
+    assert re.findall(r"<h2>(.*?)</h2>", page.markup) == ["occlusion", "lime", "people"] * 2
+    assert "6 explanations of 2 examples" in page.markup
+    assert "Title &amp; more" in page.markup
+
+
+def test_another_target_in_the_card_gets_its_own_heading(tmp_path: Path) -> None:
+    write_page([explain("a"), explain("a", "lime"), explain("a", "other", target="neg")], tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().count("predicted") == 1
+
+
+def test_header_has_model_specs_and_legend(tmp_path: Path) -> None:
+    rows = [explain("1"), explain("2"), explain("3", spec={"classifier": {"name": "bert"}})]
+    write_page(rows, tmp_path / "page.html")
+    markup = (tmp_path / "page.html").read_text()
+    assert "<dd>m, bert</dd>" in markup
+    assert "How the scores were made (2)" in markup
+    assert markup.count("this answer") == 1
+    assert "prefers-color-scheme: dark" in markup
+    assert "@media print" in markup
+
+
+def test_top_words_are_listed_or_not(tmp_path: Path) -> None:
+    write_page([explain("1")], tmp_path / "page.html")
+    assert "<bdi>good</bdi><b>+0.5</b>" in (tmp_path / "page.html").read_text()
+    write_page([explain("1")], tmp_path / "page.html", top=0)
+    assert '<ol class="words">' not in (tmp_path / "page.html").read_text()
+
+
+def test_no_explanations_make_a_page_too(tmp_path: Path) -> None:
+    assert write_page([], tmp_path / "new/page.html") == 0
+    assert "There are no explanations" in (tmp_path / "new/page.html").read_text()
+
+
+def test_a_failure_leaves_the_old_page(tmp_path: Path) -> None:
+    def broken():
+        yield explain("1")
+        raise RuntimeError
+
+    write_page([explain("1")], tmp_path / "page.html", "Old")
+    with pytest.raises(RuntimeError):
+        write_page(broken(), tmp_path / "page.html", "New")
+    assert "Old" in (tmp_path / "page.html").read_text()
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match=r"cannot write .*page\.html"):
+        write_page([explain("1")], tmp_path / "file/page.html")
