@@ -33,7 +33,7 @@ bench: $(STAMP)  ## measure speed and memory, as ratios in one run
 	@$(BIN)/python benchmarks/run.py
 
 docs: $(STAMP)  ## build the documentation into site/
-	@$(BIN)/python docs/generate.py && $(BIN)/mkdocs build --strict -q && echo "site/index.html"
+	@$(BIN)/python docs/generate.py && NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q && echo "site/index.html"
 
 clean:  ## remove the virtual environment and built files
 	@rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache

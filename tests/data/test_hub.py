@@ -77,7 +77,7 @@ def test_no_network_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(UsageError, match="Run: pip install datasets"):
+    with pytest.raises(UsageError, match=r'Run: pip install "veridical\[hub\]"'):
         load("hf:imdb")
 
 

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from veridical.cli.options import Bf16, Hold, Json, Long, Model, Units, reading_settings
+from veridical.cli.options import PARTIAL, Bf16, Hold, Json, Long, Model, Units, reading_settings
 
 if TYPE_CHECKING:
     from veridical.run.explaining import Explained
-
-PARTIAL = 7
 
 
 def explain(

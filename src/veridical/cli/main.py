@@ -34,8 +34,9 @@ def run() -> None:
         app()
     except VeridicalError as error:
         console.print("error:", style="bold red", end=" ")
-        console.print(str(error), markup=False, highlight=False)
+        console.print(str(error), markup=False, highlight=False, soft_wrap=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        console.print("interrupted: what was finished is kept; run the same command again to go on")
-        sys.exit(INTERRUPTED)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:  # typer has caught the key
+            console.print("interrupted: what was finished is kept; run the same command again to go on")
+        raise

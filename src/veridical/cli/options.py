@@ -6,6 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+PARTIAL = 7
+"""The exit code of a job that is done but for some examples."""
+
 Model = Annotated[str, typer.Argument(help="A folder written by `veridical train`, or a Hugging Face hub id.")]
 Units = Annotated[str | None, typer.Option(help="What gets a score: word or token (word pieces).")]
 Hold = Annotated[str | None, typer.Option(help="A field that is context only, never scored or erased: text_pair.")]

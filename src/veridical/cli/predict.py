@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from veridical.cli.options import Bf16, Json, Long, Model, reading_settings
+from veridical.cli.options import PARTIAL, Bf16, Json, Long, Model, reading_settings
+
+if TYPE_CHECKING:
+    from veridical.run.predicting import Prediction
 
 
 def predict(
@@ -27,7 +30,8 @@ def predict(
     from veridical.data import load
     from veridical.masking import Engine
     from veridical.models import Classifier
-    from veridical.run.predicting import predict as job
+    from veridical.run.batching import Failure
+    from veridical.run.predicting import predict_each
 
     if bool(texts) == bool(data):
         raise UsageError("give texts, or --data", remedy='veridical predict runs/base "A text."')
@@ -39,13 +43,24 @@ def predict(
     )
     classifier = Classifier.load(model, **reading_settings(None, None, long))
     console, warn = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False)
-    for prediction in job(classifier, examples, Engine(precision="bf16" if bf16 else "fp32")):
-        if as_json:
-            typer.echo(json.dumps(asdict(prediction)))
-            continue
-        chances = sorted(prediction.probabilities.items(), key=lambda each: -each[1])
-        figures = "  ".join(f"{label} {chance:.3f}" for label, chance in chances) or f"{prediction.value:.4f}"
-        name = prediction.example_id if data else given[int(prediction.example_id)]
-        console.print(f"{prediction.label}  ({figures})  {name}", markup=False)
-        if prediction.truncated_units:
-            warn.print(f"note: example {prediction.example_id}: {prediction.truncated_units} words were not read")
+    failed = False
+    for result in predict_each(classifier, examples, Engine(precision="bf16" if bf16 else "fp32")):
+        if isinstance(result, Failure):
+            failed = True
+            warn.print(f"not predicted: {result.error}", markup=False)
+        elif as_json:
+            typer.echo(json.dumps(asdict(result)))
+        else:
+            name = result.example_id if data else given[int(result.example_id)]
+            console.print(f"{result.label}  ({_figures(result)})  {name}", markup=False)
+            if result.truncated_units:
+                warn.print(f"note: example {result.example_id}: {result.truncated_units} words were not read")
+    if failed:
+        raise typer.Exit(PARTIAL)
+
+
+def _figures(prediction: Prediction) -> str:
+    if prediction.value is not None:
+        return f"{prediction.value:.4f}"
+    chances = sorted(prediction.probabilities.items(), key=lambda pair: -pair[1])
+    return "  ".join(f"{label} {chance:.3f}" for label, chance in chances)

@@ -19,7 +19,7 @@ class Explanation:
     """Why a classifier chose `target` for one example: a score for each unit, positive when it speaks for the target.
 
     `probabilities` is empty for regression. `source` names the method (or `human`), `spec` is how exactly the scores
-    were made, `measures` holds numbers about the making: model queries, truncated words, completeness residual.
+    were made, `measures` holds numbers about the making: `queries` asked of the model, `truncated_units` it never saw.
     """
 
     example_id: str

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import types
 import typing
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass, replace
 from functools import cached_property
@@ -35,10 +36,19 @@ class Registry(Generic[T], Mapping[str, type[T]]):
 
     @cached_property
     def _table(self) -> dict[str, type[T]]:
-        plugins = {point.name: point.load() for point in entry_points(group=self.group)}
+        plugins = dict(self._plugins())
         if taken := sorted(plugins.keys() & self._builtin.keys()):
             raise UsageError(f"a plug-in gives {self.kind} the built-in name {taken[0]!r}", remedy="Rename it.")
         return {**self._builtin, **plugins}
+
+    def _plugins(self) -> Iterator[tuple[str, type[T]]]:
+        for point in entry_points(group=self.group):
+            try:
+                yield point.name, point.load()
+            except Exception as error:  # whatever a stranger's module may raise; the other names must still work
+                warnings.warn(
+                    f"the plug-in {point.value} ({self.kind} {point.name!r}) is left out: {error}", stacklevel=2
+                )
 
     def __getitem__(self, name: str) -> type[T]:
         try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from veridical.core.errors import InputError, UsageError
+from veridical.core.hub import offline_unless_reached
 from veridical.data.columns import Columns
 from veridical.data.dataset import Dataset
 from veridical.data.rows import to_dataset
@@ -52,7 +53,8 @@ class HubData(Source):
         problem: Exception | None = None
         for which in self._readings():
             try:
-                return question(*which)
+                with offline_unless_reached():
+                    return question(*which)
             except Exception as error:  # the library lets through whatever its network layers raise
                 problem = problem or error
         reason = f"{type(problem).__name__}: {str(problem).strip().partition(chr(10))[0]}"
@@ -71,7 +73,7 @@ def _library() -> Any:
     try:
         import datasets
     except ImportError:
-        raise UsageError("hf: needs the library datasets", remedy="Run: pip install datasets") from None
+        raise UsageError("hf: needs the library datasets", remedy='Run: pip install "veridical[hub]"') from None
     return datasets
 
 

@@ -62,6 +62,11 @@ def in_split(text: str, split: str) -> str:
     return str(replace(parse_name(text), split=split, subsets=()))
 
 
+def whole(text: str) -> str:
+    """The name of the data without its subsets: `reviews:test[:100]` is a part of `reviews:test`."""
+    return str(replace(parse_name(text), subsets=()))
+
+
 def select(dataset: Dataset, subset: str) -> Dataset:
     """The part of a data set that a subset names. A slice that ends too late gives what there is."""
     if draw := _DRAW.fullmatch(subset):

@@ -1,4 +1,4 @@
-"""Attention weights as scores (METHODS 1.2, 6.3)."""
+"""Attention weights as scores."""
 
 from __future__ import annotations
 

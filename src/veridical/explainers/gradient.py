@@ -1,4 +1,4 @@
-"""How strongly the output reacts to a word: the plain gradient (METHODS 1.4)."""
+"""How strongly the output reacts to a word: the plain gradient."""
 
 from __future__ import annotations
 

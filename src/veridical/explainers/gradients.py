@@ -1,4 +1,4 @@
-"""Gradients by the input embeddings, and how a vector per word becomes a score per word (METHODS 0.4, 0.5)."""
+"""Gradients by the input embeddings, and how a vector per word becomes a score per word."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Aggregate = Literal["sum", "mean", "l2", "abs_sum"]
 def aggregate(vectors: Tensor, how: Aggregate) -> Tensor:
     """One number per position from a vector per position: [..., d] gives [...]."""
     if how == "l2":
-        return torch.linalg.vector_norm(vectors, dim=-1)
+        lengths: Tensor = torch.linalg.vector_norm(vectors, dim=-1)
+        return lengths
     total = vectors.sum(-1) if how != "mean" else vectors.mean(-1)
     return total.abs() if how == "abs_sum" else total
 

@@ -1,4 +1,4 @@
-"""Input times gradient: a first-order guess of what a word contributes (METHODS 1.5)."""
+"""Input times gradient: a first-order guess of what a word contributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integrated gradients: the gradient averaged on the way from nothing to the input (METHODS 1.6)."""
+"""Integrated gradients: the gradient averaged on the way from nothing to the input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Occlusion: take one word away and see what changes (METHODS 1.8)."""
+"""Occlusion: take one word away and see what changes."""
 
 from __future__ import annotations
 

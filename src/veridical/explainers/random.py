@@ -1,4 +1,4 @@
-"""Random scores: the floor that every other method must beat (METHODS 1.1)."""
+"""Random scores: the floor that every other method must beat."""
 
 from __future__ import annotations
 

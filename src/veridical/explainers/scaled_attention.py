@@ -1,4 +1,4 @@
-"""Attention times its gradient (METHODS 1.3)."""
+"""Attention times its gradient."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ScaledAttention:
     heads: Literal["product-of-means", "mean-of-products"] = "product-of-means"
     output: Scale = "logit"
     pieces: Pieces = "sum"
-    needs: ClassVar[frozenset[str]] = frozenset({"cls-attentions", "gradients"})
+    needs: ClassVar[frozenset[str]] = frozenset({"cls-attentions", "attention-gradients", "gradients"})
     cost: ClassVar[str] = "1 forward, 1 backward"
     presets: ClassVar[dict[str, dict[str, object]]] = {"saloss": {"output": "prob"}}
 

@@ -1,4 +1,4 @@
-"""Five ways to take words away (METHODS 0.9); what a faithfulness score means depends on which one was used.
+"""Five ways to take words away; what a faithfulness score means depends on which one was used.
 
 `keep` is [R, U]: booleans keep or erase a unit, floats between 0 and 1 keep a part of it (where that is possible), with
 gradients. Special tokens and held fields have no unit, so they always stay.
@@ -89,11 +89,14 @@ ERASERS: Registry[Eraser] = Registry(
 
 def positions(rows: Rows, keep: Tensor) -> Tensor:
     """Spread what is kept of units [R, U] over the positions [R, L] of their tokens."""
+    if not keep.shape[1]:  # no example has a unit, so there is nothing to gather from
+        return torch.ones(rows.unit_of.shape, dtype=keep.dtype)
     always = torch.ones((), dtype=keep.dtype)
     return torch.where(rows.unit_of < 0, always, keep.gather(1, rows.unit_of.clamp(min=0)))
 
 
 def _substitute(classifier: Classifier, rows: Rows, kept: Tensor, token: str) -> Rows:
     if kept.is_floating_point():
+        classifier.require("embeddings", asker=f"erasing a part of a word by {token!r}")
         return replace(rows, gate=kept, fill=token)
     return classifier.substitute(rows, ~kept, token)

@@ -66,7 +66,8 @@ class Rows:
             else [row.numpy().tobytes() for row in part]
             for part in parts
         ]
-        return [b"|".join(row) for row in zip(*columns, strict=True)]
+        start = b"" if self.gate is None else self.fill.encode()
+        return [b"|".join((start, *row)) for row in zip(*columns, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from veridical.core.errors import ModelError
+from veridical.core.errors import ModelError, UsageError
 from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.models.batch import Batch, Output, Rows
 from veridical.models.classifier import Classifier
-from veridical.models.texts import check_texts
+from veridical.models.texts import FIELDS, check_hold, check_texts
 from veridical.models.words import word_spans
 
 _MASKED = -2
@@ -50,11 +50,12 @@ class BlackBox(Classifier):
         mask_text: str = "[MASK]",
         name: str | None = None,
     ) -> None:
+        check_hold(hold)
         self.function = function
         self.hold = hold
         self.mask_text = mask_text
         self.name = name or getattr(function, "__qualname__", type(function).__name__)
-        self.labels = tuple(labels) if labels is not None else self._count_outputs()
+        self.labels = self._try_out() if labels is None else _checked(labels)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": self.kind, "name": self.name, "units": "word", "hold": self.hold, "mask_text": self.mask_text}
@@ -72,11 +73,14 @@ class BlackBox(Classifier):
     def run(
         self, rows: Rows, *, embeds: Tensor | None = None, attentions: bool = False, hidden: bool = False
     ) -> Output:
-        texts = [
-            self._text(rows.context[source], words)
-            for source, words in zip(rows.inputs["source"].tolist(), rows.inputs["words"].tolist(), strict=True)
-        ]
-        return Output(self._ask(texts))
+        if embeds is not None or rows.gate is not None:
+            raise self.cannot("read embeddings or parts of words: it is asked with texts only")
+        if attentions or hidden:
+            raise self.cannot("show its attentions or hidden states: it gives outputs only")
+        sources, words = rows.inputs["source"].tolist(), rows.inputs["words"].tolist()
+        return Output(
+            self._ask([self._text(rows.context[source], states) for source, states in zip(sources, words, strict=True)])
+        )
 
     def drop(self, rows: Rows, gone: Tensor) -> Rows:
         return self._write(rows, gone, _ABSENT)
@@ -90,7 +94,7 @@ class BlackBox(Classifier):
         return replace(rows, inputs={**rows.inputs, "words": rows.inputs["words"].masked_fill(gone, mark)})
 
     def _source(self, example: Example) -> _Source:
-        inputs = {field: str(example.inputs[field]) for field in (TEXT, PAIR) if field in example.inputs}
+        inputs = {field: str(example.inputs[field]) for field in FIELDS if field in example.inputs}
         units = tuple(
             Unit(field, span, text[slice(*span)])
             for field, text in inputs.items()
@@ -99,33 +103,97 @@ class BlackBox(Classifier):
         )
         return _Source(inputs, units)
 
-    def _text(self, source: _Source, words: list[int]) -> str | tuple[str, ...]:
-        """The texts with only the words that are left, between the white space that stood before them."""
-        states = words[: len(source.units)]
-        texts = {}
-        for field, text in source.inputs.items():
-            parts, end, last = [], 0, text
-            for index, unit in enumerate(source.units):
-                if unit.field == field:
-                    gap, end = text[end : unit.span[0]], unit.span[1]
-                    if states[index] != _ABSENT:
-                        parts.append(gap + (self.mask_text if states[index] == _MASKED else unit.text))
-                    last = text[end:]
-            texts[field] = "".join(parts).lstrip() + last if parts else (text if field == self.hold else "")
+    def _text(self, source: _Source, words: list[int]) -> str | tuple[str, str]:
+        """What the function is asked with: the texts as they are, but for the words that are gone or masked."""
+        states = list(zip(source.units, words, strict=False))  # a row may be padded
+        texts = {
+            field: self._rebuild(text, [(unit, state) for unit, state in states if unit.field == field])
+            for field, text in source.inputs.items()
+        }
         return texts[TEXT] if PAIR not in texts else (texts[TEXT], texts[PAIR])
 
+    def _rebuild(self, text: str, states: list[tuple[Unit, int]]) -> str:
+        """A text with only the words that are left, each after the white space that stood before it."""
+        if not states:
+            return text  # held as context, or blank
+        parts: list[str] = []
+        end = start = states[0][0].span[0]
+        was_erased = False
+        for unit, state in states:
+            gap, end = text[end : unit.span[0]], unit.span[1]
+            if state != _ABSENT:
+                word = self.mask_text if state == _MASKED else unit.text
+                if was_erased and not gap and parts and _run_together(parts[-1], word):
+                    gap = " "
+                parts.append(gap + word if parts else word)
+            was_erased = state == _ABSENT
+        return text[:start] + "".join(parts) + text[end:] if parts else ""
+
     def _ask(self, texts: list[Any]) -> Tensor:
-        answer = np.asarray(self.function(texts), dtype=np.float64)
-        if answer.ndim not in (1, 2) or len(answer) != len(texts):
+        values = self._answer(texts)
+        if values.shape[1] != max(1, len(self.labels)):
             raise ModelError(
-                f"{self.name} gave an array of shape {answer.shape} for {len(texts)} texts",
-                remedy="It must give one row of probabilities, or one number, for each text.",
+                f"{self.name} gave {values.shape[1]} outputs for {len(self.labels) or 'no'} labels",
+                remedy="It must give one probability per label (two classes: [1 - p, p]); regression has no labels.",
             )
-        values = torch.from_numpy(answer if answer.ndim == 2 else answer[:, None])
         if values.shape[1] == 1:
             return values.float()
         return values.clamp(min=torch.finfo(torch.float32).tiny).log().float()  # the softmax of log p is p
 
-    def _count_outputs(self) -> tuple[str, ...]:
-        outputs = self._ask(["a text"]).shape[1]
+    def _answer(self, texts: list[Any]) -> Tensor:
+        """What the function says, one row per text, checked."""
+        try:
+            given = self.function(texts)
+            answer = np.asarray(given.detach().cpu() if isinstance(given, Tensor) else given, dtype=np.float64)
+        except Exception as error:  # whatever other people's code raises
+            problem = f"{self.name} failed on {_some(texts)}: {type(error).__name__}: {error}"
+            raise ModelError(problem, remedy=_CONTRACT) from error
+        if answer.ndim not in (1, 2) or len(answer) != len(texts):
+            raise ModelError(f"{self.name} gave an array of shape {answer.shape} for {_some(texts)}", remedy=_CONTRACT)
+        values = answer if answer.ndim == 2 else answer[:, None]
+        self._check_rows(np.isfinite(values).all(1), values, texts, "which are not all numbers")
+        if values.shape[1] > 1:
+            is_distribution = (values >= 0).all(1) & (np.abs(values.sum(1) - 1) < _ROUNDING)
+            self._check_rows(is_distribution, values, texts, "which are no probabilities")
+        return torch.from_numpy(values)
+
+    def _check_rows(self, good: Any, values: np.ndarray, texts: list[Any], problem: str) -> None:
+        if not good.all():
+            row = int(np.argmin(good))
+            raise ModelError(
+                f"{self.name} gave {values[row].tolist()}, {problem}, for {_some(texts[row : row + 1])}",
+                remedy="Probabilities are at least 0 and sum to 1; apply a softmax to scores.",
+            )
+
+    def _try_out(self) -> tuple[str, ...]:
+        """Number the outputs of a function whose labels were not given, after asking it once."""
+        outputs = self._answer(["a text"]).shape[1]
         return () if outputs == 1 else tuple(str(index) for index in range(outputs))
+
+
+_CONTRACT = (
+    "It gets a list of texts (of tuples, for pairs) and gives one row of probabilities, or one number, for each."
+)
+_ROUNDING = 1e-3
+
+
+def _checked(labels: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(str(label) for label in labels)
+    if len(names) == 1 or len(set(names)) < len(names):
+        raise UsageError(
+            f"these labels cannot be told apart: {', '.join(names)}",
+            remedy="Give each class a name; regression has none.",
+        )
+    return names
+
+
+def _run_together(left: str, right: str) -> bool:
+    """Whether two words would become one without a space between them."""
+    return left[-1:].isalnum() and len(word_spans(left[-1:] + right[:1])) == 1
+
+
+def _some(texts: list[Any]) -> str:
+    """The first of some texts, short enough for an error message."""
+    first = repr(texts[0])
+    first = first if len(first) <= 60 else first[:60] + "..."
+    return first if len(texts) == 1 else f"{len(texts)} texts, the first of which is {first}"

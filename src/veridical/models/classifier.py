@@ -24,8 +24,9 @@ class Classifier(ABC):
     """A model that can be asked about whole examples and about parts of them.
 
     `labels` are the class names in output order, empty for regression. `provides` says what the model can give beside
-    its outputs: `gradients`, `attentions`, `cls-attentions` (what the first token attends to), and the erasers it
-    knows; a method that needs more is refused by name.
+    its outputs: `gradients`, `attentions`, `cls-attentions` (what the first token attends to), `attention-gradients`
+    (the output can be differentiated by them), `embeddings`, `hidden` states, and the erasers it knows; a method that
+    needs more is refused by name.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Images: any Hugging Face image classifier that cuts its input into patches, as ViT does."""
+"""Images: Hugging Face classifiers of the ViT kind, which read patches and decide on a class token."""
 
 from __future__ import annotations
 
@@ -13,26 +13,34 @@ from transformers import PreTrainedModel
 from veridical.core.errors import InputError, ModelError
 from veridical.core.example import IMAGE, Example, Image, Unit
 from veridical.models.batch import Batch, Rows
-from veridical.models.transformer import Transformer
+from veridical.models.transformer import Transformer, additive_mask
 
 _GREY, _BLACK = 0.5, 0.0
+# Others have more special tokens, or average over patches, so that a hidden patch would still have its say.
+_SUPPORTED = {"vit", "vit_msn"}
 
 
 class ImageClassifier(Transformer):
     """An image classifier whose units are its patches.
 
-    Images are resized to the model's size and normalised to `(pixel / 255 - mean) / std`. A masked patch is mid-grey,
-    a padded one black; deleting a patch and hiding it from attention are the same thing, as patches keep their place.
+    Images are resized to the model's size and normalised to `(pixel / 255 - mean) / std`, where mean and std are one
+    number or one per channel. A masked patch is mid-grey, a padded one black; deleting a patch and hiding it from
+    attention are the same thing, as patches keep their place.
     """
 
     kind = "image"
     provides = Transformer.provides | {"delete", "mask", "pad", "pad_attn", "zero"}
 
-    def __init__(self, model: PreTrainedModel, *, mean: float = 0.5, std: float = 0.5) -> None:
+    def __init__(
+        self, model: PreTrainedModel, *, mean: float | Sequence[float] = 0.5, std: float | Sequence[float] = 0.5
+    ) -> None:
         super().__init__(model)
         config = model.config
-        if not hasattr(config, "patch_size") or not hasattr(config, "image_size"):
-            raise ModelError(f"{type(model).__name__} does not cut images into patches", remedy="Use a ViT-type model.")
+        if config.model_type not in _SUPPORTED:
+            raise ModelError(
+                f"{type(model).__name__} does not decide on a class token that attends to patches, as ViT does",
+                remedy=f"Use one of: {', '.join(sorted(_SUPPORTED))}.",
+            )
         self.mean = mean
         self.std = std
         self.patch = int(config.patch_size)
@@ -54,14 +62,12 @@ class ImageClassifier(Transformer):
         inputs = dict(rows.inputs)
         mask = inputs["attention_mask"]
         if mask.is_floating_point():
-            tiny = torch.finfo(mask.dtype).tiny
-            bias = mask.clamp(min=tiny).log().masked_fill(mask <= 0, torch.finfo(mask.dtype).min)
-            inputs["attention_mask"] = bias[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
+            inputs["attention_mask"] = additive_mask(mask)
         return inputs
 
     def fill_vector(self, token: str) -> Tensor:
         config = self.model.config
-        blank = torch.full((1, config.num_channels, config.image_size, config.image_size), self._level(token))
+        blank = self._level(token).expand(1, config.num_channels, config.image_size, config.image_size)
         vectors: Tensor = self.model.get_input_embeddings()(blank.to(self.device))
         return vectors[0, 0]
 
@@ -72,7 +78,7 @@ class ImageClassifier(Transformer):
         pixels = rows.inputs["pixel_values"]
         cells = gone[:, 1:].view(-1, 1, self.side, self.side)
         area = cells.repeat_interleave(self.patch, 2).repeat_interleave(self.patch, 3)  # [R, 1, H, W]
-        return replace(rows, inputs={**rows.inputs, "pixel_values": pixels.masked_fill(area, self._level(token))})
+        return replace(rows, inputs={**rows.inputs, "pixel_values": torch.where(area, self._level(token), pixels)})
 
     def hide(self, rows: Rows, weight: Tensor) -> Rows:
         mask = rows.inputs["attention_mask"]
@@ -86,8 +92,12 @@ class ImageClassifier(Transformer):
     def _fit(self, embeds: Tensor, made: Tensor) -> Tensor:
         return embeds[:, 1:]
 
-    def _level(self, token: str) -> float:
-        return ((_GREY if token == "mask" else _BLACK) - self.mean) / self.std
+    def _level(self, token: str) -> Tensor:
+        return self._normal(torch.tensor(_GREY if token == "mask" else _BLACK))
+
+    def _normal(self, pixels: Tensor) -> Tensor:
+        mean, std = (torch.tensor(value).view(-1, 1, 1) for value in (self.mean, self.std))
+        return (pixels - mean) / std
 
     def _pixels(self, example: Example) -> Tensor:
         image = example.inputs.get(IMAGE)
@@ -101,7 +111,7 @@ class ImageClassifier(Transformer):
         size = (int(config.image_size),) * 2
         if pixels.shape[2:] != size:
             pixels = torch.nn.functional.interpolate(pixels, size, mode="bilinear", antialias=True)
-        return (pixels[0] - self.mean) / self.std
+        return self._normal(pixels[0])
 
     def _units(self, image: Any) -> tuple[Unit, ...]:
         height, width = image.pixels.shape[:2]

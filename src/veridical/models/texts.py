@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from veridical.core.errors import InputError
+from veridical.core.errors import InputError, UsageError
 from veridical.core.example import PAIR, TEXT, Example
+
+FIELDS = (TEXT, PAIR)
 
 
 def texts_of(example: Example) -> tuple[str, str]:
@@ -13,8 +15,16 @@ def texts_of(example: Example) -> tuple[str, str]:
     return str(example.inputs[TEXT]), str(example.inputs.get(PAIR, ""))
 
 
+def check_hold(hold: str | None) -> None:
+    """Only a field of texts can be held as context."""
+    if hold is not None and hold not in FIELDS:
+        raise UsageError(f"hold cannot be {hold!r}", remedy=f"It is one of: {', '.join(FIELDS)}.")
+
+
 def check_texts(examples: Sequence[Example]) -> None:
     """Raise an error that names the first example a text classifier cannot read."""
+    if not examples:
+        raise UsageError("there are no examples to read")
     for example in examples:
         problem = text_problem(example)
         if problem is not None:
@@ -29,7 +39,7 @@ def text_problem(example: Example) -> InputError | None:
     if TEXT not in example.inputs:
         there = ", ".join(example.inputs) or "nothing"
         return InputError(f"there is no text, only: {there}", example=example.id, field=TEXT)
-    for field in (TEXT, PAIR):
+    for field in FIELDS:
         value = example.inputs.get(field, "")
         if not isinstance(value, str):
             return InputError(f"expected a text, not {type(value).__name__}", example=example.id, field=field)

@@ -90,7 +90,11 @@ def label_names(labels: Sequence[str]) -> dict[str, Any]:
     """The part of a Hugging Face config that names the classes; one unnamed output is regression."""
     if not labels:
         return {"num_labels": 1, "problem_type": "regression"}
-    return {"id2label": dict(enumerate(labels)), "label2id": {label: index for index, label in enumerate(labels)}}
+    return {
+        "id2label": dict(enumerate(labels)),
+        "label2id": {label: index for index, label in enumerate(labels)},
+        "problem_type": "single_label_classification",
+    }
 
 
 def _seeded(build: Callable[[], PreTrainedModel], seed: int) -> PreTrainedModel:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from veridical.core.errors import ModelError
+from veridical.core.errors import ModelError, StorageError
 from veridical.models.batch import Output, Rows
 from veridical.models.classifier import Classifier
 from veridical.models.quiet import quietly
@@ -31,14 +31,12 @@ class Transformer(Classifier):
     positions and pooling are its own, but sees the vectors we hand it.
     """
 
-    provides = frozenset({"gradients", "attentions", "cls-attentions", "embeddings"})
+    provides = frozenset({"gradients", "attentions", "attention-gradients", "cls-attentions", "embeddings", "hidden"})
 
     def __init__(self, model: PreTrainedModel) -> None:
+        _check_head(model)
         self.model = model
         self.labels = _labels(model)
-        if model.config.model_type == "longformer":
-            # Its local attention has no full matrices; only the first token, which sees everything, has a full row.
-            self.provides = self.provides - {"attentions"}
 
     @abstractmethod
     def model_inputs(self, rows: Rows) -> dict[str, Tensor]:
@@ -61,13 +59,16 @@ class Transformer(Classifier):
     ) -> Output:
         rows = rows.to(self.device)
         if embeds is None and rows.gate is not None:
-            embeds = self._gated(rows)
-        with _replace_output(self.model.get_input_embeddings(), embeds, self._fit):
+            embeds = self.embed(rows)
+        with _replace_output(self._entrance, embeds, self._fit):
             output = self.model(
                 **self.model_inputs(rows), output_attentions=attentions, output_hidden_states=hidden, return_dict=True
             )
-        local = attentions and output.get("global_attentions") is not None
-        layers = output.global_attentions if local else output.attentions
+        self._check_logits(output.get("logits"))
+        local = output.get("global_attentions") is not None
+        layers = output.get("global_attentions" if local else "attentions")
+        if attentions and layers is None:
+            raise self.cannot(f"show its attentions: {type(self.model).__name__} has none")
         return Output(output.logits, layers if attentions else None, output.hidden_states if hidden else None, local)
 
     def embed(self, rows: Rows) -> Tensor:
@@ -77,19 +78,20 @@ class Transformer(Classifier):
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
-        was_training = self.model.training
+        training = [module for module in self.model.modules() if module.training]
         self.model.eval()
         try:
             yield
         finally:
-            self.model.train(was_training)
+            for module in training:  # one by one: parts of a model may be kept in eval mode
+                module.training = True
 
     def describe(self) -> dict[str, Any]:
         config = self.model.config
         return {
             "kind": self.kind,
             "architecture": type(self.model).__name__,
-            "name": Path(config.name_or_path).name if Path(config.name_or_path).is_absolute() else config.name_or_path,
+            "name": _public_name(config.name_or_path),
             "fingerprint": self.fingerprint,
             **self.settings(),
         }
@@ -100,25 +102,45 @@ class Transformer(Classifier):
         digest = hashlib.sha256()
         for name, values in sorted(self.model.state_dict().items()):
             digest.update(name.encode())
-            digest.update(values.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+            digest.update(values.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
         return digest.hexdigest()[:16]
 
     def save(self, folder: str | PathLike[str]) -> None:
         path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
-        with quietly():
-            self.model.save_pretrained(path)
-        (path / SETTINGS).write_text(json.dumps({"kind": self.kind, **self.settings()}, indent=2) + "\n")
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            with quietly():
+                self._write(path)
+        except OSError as error:
+            raise StorageError(f"cannot save the model in {path}: {error}", remedy="Choose another folder.") from error
 
+    @property
+    def _entrance(self) -> nn.Module:
+        """The module whose output counts as the input embeddings."""
+        module: nn.Module = self.model.get_input_embeddings()
+        return module
+
+    def _write(self, folder: Path) -> None:
+        self.model.save_pretrained(folder)
+        settings = {"kind": self.kind, **self.settings()}
+        (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+
+    @abstractmethod
     def _lookup(self, rows: Rows) -> Tensor:
-        raise NotImplementedError
+        """The embedding of the input itself at each position, [R, L, d]."""
+
+    def _check_logits(self, logits: Tensor | None) -> None:
+        outputs = max(1, len(self.labels))
+        if logits is None or logits.dim() != 2 or logits.shape[1] != outputs:
+            found = "no logits" if logits is None else f"logits of shape {tuple(logits.shape)}"
+            raise ModelError(
+                f"{type(self.model).__name__} gave {found}, not {outputs} per row",
+                remedy="Use a model for sequence or image classification.",
+            )
 
     def _fit(self, embeds: Tensor, made: Tensor) -> Tensor:
         """Make our vectors fit where the model made its own; models may add positions at the end."""
         return torch.cat([embeds, made[:, embeds.shape[1] :]], dim=1)
-
-    def _gated(self, rows: Rows) -> Tensor:
-        return self._blend(rows, self._lookup(rows))
 
     def _blend(self, rows: Rows, embeds: Tensor) -> Tensor:
         assert rows.gate is not None
@@ -126,6 +148,20 @@ class Transformer(Classifier):
         if rows.fill == "zero":
             return embeds * gate
         return embeds * gate + self.fill_vector(rows.fill).to(embeds) * (1 - gate)
+
+
+def additive_mask(weight: Tensor) -> Tensor:
+    """An attention mask [R, 1, L, L] whose softmax multiplies each key's attention by its weight [R, L]."""
+    limits = torch.finfo(weight.dtype)
+    bias = weight.clamp(min=limits.tiny).log().masked_fill(weight <= 0, limits.min)
+    return bias[:, None, None, :].expand(-1, 1, weight.shape[1], -1)
+
+
+def _check_head(model: PreTrainedModel) -> None:
+    if model.base_model is model:
+        raise ModelError(
+            f"{type(model).__name__} has no classification head", remedy="`veridical train` gives an encoder one."
+        )
 
 
 def _labels(model: PreTrainedModel) -> tuple[str, ...]:
@@ -137,6 +173,11 @@ def _labels(model: PreTrainedModel) -> tuple[str, ...]:
     if config.num_labels == 1:
         return ()
     return tuple(str(config.id2label[index]) for index in range(config.num_labels))
+
+
+def _public_name(source: str) -> str:
+    """A hub id as it is; of a folder only its last name, which is the same from wherever it is seen."""
+    return Path(source).resolve().name if Path(source).is_absolute() or Path(source).is_dir() else source
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from veridical.core.registry import Registry, options_of
 from veridical.data import catalogue
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS
-from veridical.models.starting import MODELS
+from veridical.models.names import MODELS
 from veridical.objectives import OBJECTIVES
 
 Row = dict[str, str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from veridical.data import whole
 from veridical.explainers import EXPLAINERS, Explainer
 from veridical.masking import Engine
 from veridical.models import Classifier
@@ -13,14 +14,14 @@ from veridical.models import Classifier
 def explanation_spec(
     classifier: Classifier, explainer: Explainer, target: str, engine: Engine, data: str | None = None
 ) -> dict[str, Any]:
-    """Everything that two numbers must share to be comparable; `veridical explain` can be run again from it."""
+    """Everything that two numbers must share to be comparable; of the data the split, for all parts of it are alike."""
     return {
         "method": EXPLAINERS.spec(explainer),
         "target": target,
         "special_tokens": "kept, never scored",
         "precision": engine.precision,
         "model": classifier.describe(),
-        "data": data,
+        "data": None if data is None else whole(data),
         "versions": versions(),
     }
 

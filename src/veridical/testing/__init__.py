@@ -1,1 +1,21 @@
-"""Contract checks for plug-in authors, and models whose explanations can be worked out by hand."""
+"""For plug-in authors: contract checks for everything registered, and models whose explanations follow by hand.
+
+>>> from veridical.testing import check_explainer
+>>> def test_mine():
+...     check_explainer(MyExplainer())
+"""
+
+from veridical.testing.contracts import check_eraser, check_explainer, check_objective
+from veridical.testing.formula import Formula
+from veridical.testing.samples import black_box, image_classifier, pair_classifier, text_classifier
+
+__all__ = [
+    "Formula",
+    "black_box",
+    "check_eraser",
+    "check_explainer",
+    "check_objective",
+    "image_classifier",
+    "pair_classifier",
+    "text_classifier",
+]

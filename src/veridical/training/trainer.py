@@ -80,7 +80,8 @@ class CaseTrainer(Trainer):
             rest = [name for name, _ in self.trainee.named_parameters() if not name.startswith(self._encoder_prefix)]
             body = self._group(lambda name: name not in rest, self.args.learning_rate)
             self.optimizer = torch.optim.AdamW([*body, *self._group(lambda name: name in rest, self.head_rate)])
-        return self.optimizer
+        optimizer: torch.optim.Optimizer = self.optimizer
+        return optimizer
 
     @property
     def _encoder_prefix(self) -> str:

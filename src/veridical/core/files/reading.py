@@ -27,7 +27,7 @@ def read(path: AnyPath) -> Iterator[Explanation]:
 
 
 def read_all(path: AnyPath) -> list[Explanation]:
-    """All explanations of a file at once; prefer `read` where one at a time will do."""
+    """All explanations of a file at once; `veridical.core.files.read` gives one at a time."""
     return list(read(path))
 
 

@@ -1,0 +1,117 @@
+"""The measurements behind the foundation's bars, on the embedded model and short reviews."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+
+from veridical.core.example import Example
+from veridical.data import load
+from veridical.explainers import InputXGradient
+from veridical.masking import Case, Engine
+from veridical.models.starting import start
+from veridical.models.transformer import Transformer
+
+TEXTS = 40
+REPEATS = 3
+BUDGETS = (768, 1024, 1536)
+
+
+def engine_overhead() -> tuple[float, str]:
+    """Occlusion questions through the engine, against bare forwards of the very same inputs at the best batch size."""
+    classifier = _classifier()
+    examples = load(f"reviews:test[:{TEXTS}]").examples
+    example, keep = _one_word_missing(Case.bind(classifier, examples))
+
+    def through_engine() -> None:
+        case = Case.bind(classifier, examples)
+        case.ask(example, keep)
+
+    case = Case.bind(classifier, examples)
+    rows = case.eraser(classifier, case.batch.rows.select(example), keep)
+    bare = {budget: _bare(classifier, rows, budget) for budget in BUDGETS}
+    best = min(bare, key=lambda budget: _time(bare[budget]))
+    ours, theirs = _interleaved(through_engine, bare[best])
+    return ours / theirs, f"{len(example)} inputs, {ours:.1f} s against {theirs:.1f} s (best batch: {best} tokens)"
+
+
+def memory_growth() -> tuple[float, str]:
+    """Peak memory of a process that asks 100 times as many questions, over that of one that asks some."""
+    small, large = (_peak_in_process(count) for count in (200, 20_000))
+    return large / small, f"200 questions {small:.0f} MB, 20,000 questions {large:.0f} MB"
+
+
+def gradient_cost() -> tuple[float, str]:
+    """Explaining 1,000 short texts by input x gradient, over predicting them."""
+    classifier = _classifier()
+    examples = load("reviews:train[:1000]").examples
+
+    def predicting() -> None:
+        Engine().predict(classifier, examples)
+
+    def explaining() -> None:
+        for start_at in range(0, len(examples), 250):
+            InputXGradient().scores(Case.bind(classifier, examples[start_at : start_at + 250]))
+
+    ours, theirs = _interleaved(explaining, predicting)
+    return ours / theirs, f"{ours:.1f} s against {theirs:.1f} s"
+
+
+def _classifier() -> Transformer:
+    return start("embedded", load("reviews:test[:1]").examples, ["negative", "positive"])
+
+
+def _one_word_missing(case: Case) -> tuple[torch.Tensor, torch.Tensor]:
+    example, unit = torch.nonzero(case.live, as_tuple=True)
+    keep = case.live[example]
+    keep[torch.arange(len(unit)), unit] = False
+    return example, keep
+
+
+def _bare(classifier: Transformer, rows: object, budget: int) -> Callable[[], None]:
+    """The model alone on ready-made batches of the given size, without any of our code in between."""
+    batches = [rows.select(pack).inputs for pack in Engine(tokens=budget).packs(rows.lengths)]  # type: ignore[attr-defined]
+
+    def forward() -> None:
+        classifier.model.eval()
+        with torch.no_grad():
+            for inputs in batches:
+                classifier.model(**inputs)
+
+    return forward
+
+
+def _interleaved(first: Callable[[], None], second: Callable[[], None]) -> tuple[float, float]:
+    """The best time of each, taken in turns, so that a busy moment of the machine does not favour one."""
+    times = [(_time(first), _time(second)) for _ in range(REPEATS)]
+    return min(one for one, _ in times), min(other for _, other in times)
+
+
+def _time(function: Callable[[], None]) -> float:
+    begin = time.perf_counter()
+    function()
+    return time.perf_counter() - begin
+
+
+def _peak_in_process(count: int) -> float:
+    done = subprocess.run([sys.executable, __file__, str(count)], capture_output=True, text=True, check=True)
+    return float(done.stdout.strip().splitlines()[-1])
+
+
+def _ask_many(count: int) -> float:
+    """Ask about random parts of one text of 60 words, and give this process's peak memory in megabytes."""
+    classifier = _classifier()
+    words = " ".join(load("reviews:test[:10]")[index].inputs["text"] for index in range(10))  # type: ignore[misc]
+    case = Case.bind(classifier, [Example.of(" ".join(str(words).split()[:60]))])
+    keep = torch.rand(count, case.live.shape[1], generator=torch.Generator().manual_seed(0)) < 0.5
+    case.ask(torch.zeros(count, dtype=torch.long), keep)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    print(_ask_many(int(sys.argv[1])))

@@ -1,0 +1,284 @@
+"""Fill the generated parts of the documentation from the code.
+
+    python docs/generate.py            write them
+    python docs/generate.py --check    change nothing; exit 1 and name the files that are out of date
+
+A page asks for a part with a pair of comments, and what stands between them is replaced:
+
+    <!-- generated: explainers -->
+    <!-- /generated -->
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import re
+import sys
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import veridical
+from veridical.cli.explain import PARTIAL
+from veridical.cli.main import INTERRUPTED, app
+from veridical.core.errors import VeridicalError
+from veridical.core.files.table import SCHEMA
+from veridical.core.registry import Registry, options_of
+from veridical.data import DATASETS
+from veridical.data.columns import Columns
+from veridical.explainers import EXPLAINERS
+from veridical.masking import ERASERS
+from veridical.objectives import OBJECTIVES
+from veridical.run.listing import TABLES
+from veridical.training import Schedule
+
+ROOT = Path(__file__).resolve().parent.parent
+REGISTRIES: dict[str, Registry[Any]] = {
+    "explainers": EXPLAINERS,
+    "data": DATASETS,
+    "erasers": ERASERS,
+    "objectives": OBJECTIVES,
+}
+_BLOCK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
+
+
+def pages() -> list[Path]:
+    """Every page that may hold generated parts."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def filled(text: str) -> str:
+    """The text of a page with its generated parts made anew."""
+    return _BLOCK.sub(lambda found: f"{found[1]}\n{PARTS[found['name']]().strip()}\n\n{found[3]}", text)
+
+
+@contextmanager
+def bare_environment() -> Iterator[None]:
+    """While inside, data directories of this machine are not seen: the tables are the same everywhere."""
+    kept = os.environ.pop("VERIDICAL_DATA", None)
+    try:
+        yield
+    finally:
+        if kept is not None:
+            os.environ["VERIDICAL_DATA"] = kept
+
+
+def table(rows: Sequence[dict[str, str]], columns: Sequence[str] | None = None) -> str:
+    """Rows as a Markdown table; the first column is set as code."""
+    names = list(columns or rows[0])
+    lines = [names, ["---"] * len(names)]
+    lines += [[f"`{row[names[0]]}`", *(_cell(row[name]) for name in names[1:])] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def listed(name: str, *columns: str) -> str:
+    """A table of `veridical list`, without what plug-ins of this machine add."""
+    rows = [row for row in TABLES[name]() if name not in REGISTRIES or _is_ours(REGISTRIES[name], row["name"])]
+    return table(rows, columns or None)
+
+
+def options(cls: type) -> str:
+    """The options of a registered class, one per row."""
+    hints = typing.get_type_hints(cls)
+    rows = [
+        {"option": name, "default": _default(option), "values": _values(hints[name])}
+        for name, option in options_of(cls).items()
+    ]
+    return table(rows) if rows else "No options."
+
+
+def explainers_in_detail() -> str:
+    """A section per explainer: what it does, what it needs and costs, its options and presets."""
+    return "\n\n".join(_explainer(name, EXPLAINERS[name]) for name in _ours(EXPLAINERS))
+
+
+def data_in_detail() -> str:
+    """A section per named data set that has options."""
+    chosen = {name: DATASETS[name] for name in _ours(DATASETS) if options_of(DATASETS[name])}
+    return "\n\n".join(f"### {name}\n\n{_doc(cls)}\n\n{options(cls)}" for name, cls in chosen.items())
+
+
+def objectives_in_detail() -> str:
+    """A section per objective."""
+    return "\n\n".join(
+        f"### {name}\n\n{_doc(OBJECTIVES[name])}\n\n{options(OBJECTIVES[name])}" for name in _ours(OBJECTIVES)
+    )
+
+
+def commands() -> str:
+    """A section per command: its arguments and options."""
+    return "\n\n".join(_command(entry) for entry in app.registered_commands)
+
+
+def exit_codes() -> str:
+    """The exit codes of the command line."""
+    codes = {0: "Done.", 1: "Something unexpected: please report it."}
+    codes |= {kind.exit_code: _first_line(kind) for kind in VeridicalError.__subclasses__()}
+    codes |= {PARTIAL: "Done, but some examples failed; they are named, and all others are written."}
+    codes |= {INTERRUPTED: "Interrupted. What was finished is kept; run the same command again to go on."}
+    kinds = {kind.exit_code: f"`{kind.__name__}`" for kind in VeridicalError.__subclasses__()}
+    rows = [{"code": str(code), "meaning": codes[code], "in Python": kinds.get(code, "-")} for code in sorted(codes)]
+    return table(rows)
+
+
+def file_columns() -> str:
+    """The columns of a Parquet explanation file."""
+    return table([{"column": column.name, "type": f"`{_arrow(column.type)}`"} for column in SCHEMA])
+
+
+def python_names() -> str:
+    """What `import veridical` offers."""
+    parts = []
+    for name in veridical.__all__:
+        thing = getattr(veridical, name)
+        code = f"```text\n{_written(name, thing)}\n```\n\n" if inspect.isfunction(thing) else ""
+        parts.append(f"### {name}\n\n{code}{_before_examples(thing)}")
+    return "\n\n".join(parts)
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "explainers": lambda: listed("explainers", "name", "what it does", "needs", "cost"),
+    "explainers-in-detail": explainers_in_detail,
+    "data": lambda: listed("data"),
+    "data-in-detail": data_in_detail,
+    "columns": lambda: f"{_doc(Columns)}\n\n{options(Columns)}",
+    "models": lambda: listed("models"),
+    "erasers": lambda: listed("erasers", "name", "what it does"),
+    "objectives": lambda: listed("objectives", "name", "what it does"),
+    "objectives-in-detail": objectives_in_detail,
+    "schedule": lambda: f"{_doc(Schedule)}\n\n{options(Schedule)}",
+    "commands": commands,
+    "exit-codes": exit_codes,
+    "file-columns": file_columns,
+    "python": python_names,
+}
+
+
+def _ours(registry: Registry[Any]) -> list[str]:
+    return [name for name in registry if _is_ours(registry, name)]
+
+
+def _is_ours(registry: Registry[Any], name: str) -> bool:
+    return name in registry and registry[name].__module__.startswith("veridical.")
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "&#124;")
+
+
+def _explainer(name: str, cls: Any) -> str:
+    needs = ", ".join(f"`{each}`" for each in sorted(cls.needs)) or "any model"
+    presets = [
+        f"- `{name}(preset={preset})`: " + ", ".join(f"`{key}={value}`" for key, value in chosen.items())
+        for preset, chosen in getattr(cls, "presets", {}).items()
+    ]
+    parts = [f"### {name}", _doc(cls), f"Needs: {needs}. Cost: {cls.cost}.", options(cls)]
+    return "\n\n".join([*parts, *(["Presets:", "\n".join(presets)] if presets else [])])
+
+
+def _command(entry: Any) -> str:
+    hints = typing.get_type_hints(entry.callback)
+    command = typer.main.get_command_from_info(entry, pretty_exceptions_short=True, rich_markup_mode=None)
+    shown = [param for param in command.params if param.name in hints]
+    arguments = [param for param in shown if not param.opts[0].startswith("-")]
+    rest = [param for param in shown if param.opts[0].startswith("-")]
+    usage = " ".join([f"veridical {command.name} [OPTIONS]", *(_place(param) for param in arguments)])
+    parts = [f"### veridical {command.name}", inspect.cleandoc(command.help or ""), f"```text\n{usage}\n```"]
+    parts += [table([_row(param, param.name.upper(), hints) for param in arguments])] if arguments else []
+    parts += [table([_row(param, param.opts[0], hints) for param in rest])]
+    return "\n\n".join(parts)
+
+
+def _place(param: Any) -> str:
+    name = param.name.upper() + ("..." if param.nargs < 0 else "")
+    return name if param.required else f"[{name}]"
+
+
+def _row(param: Any, name: str, hints: dict[str, Any]) -> dict[str, str]:
+    default = "required" if param.required else _shown(param.default)
+    value = "flag" if getattr(param, "is_flag", False) else _values(hints[param.name])
+    return {"name": name, "value": value, "default": default, "meaning": param.help or ""}
+
+
+def _default(option: Any) -> str:
+    return "required" if option.default is MISSING else _shown(option.default)
+
+
+def _shown(value: Any) -> str:
+    if value is None or value is False:
+        return "-" if value is None else "no"
+    return f"`{getattr(value, 'value', value)}`"
+
+
+def _values(hint: Any) -> str:
+    """What may be given, in words."""
+    if typing.get_origin(hint) is typing.Literal:
+        return ", ".join(f"`{choice}`" for choice in typing.get_args(hint))
+    if members := getattr(hint, "__members__", None):
+        return ", ".join(f"`{member.value}`" for member in members.values())
+    words = {int: "whole number", float: "number", str: "text", bool: "yes or no", list: "texts"}
+    kinds = [kind for kind in (typing.get_args(hint) or (hint,)) if kind is not type(None)]
+    if typing.get_origin(hint) is list:
+        return "texts"
+    return " or ".join(words.get(typing.get_origin(kind) or kind) or _values(kind) for kind in kinds)
+
+
+def _arrow(kind: Any) -> str:
+    """The type as Arrow writes it, without the names of the parts of lists and maps, which differ by version."""
+    text = re.sub(r"\b(?:item|element): ", "", str(kind))
+    return re.sub(r" \('\w+'\)", "", text)
+
+
+def _doc(thing: Any) -> str:
+    return inspect.cleandoc(thing.__doc__ or "")
+
+
+def _first_line(thing: Any) -> str:
+    return _doc(thing).partition("\n")[0]
+
+
+def _before_examples(thing: Any) -> str:
+    """The docstring without its `>>>` lines and indented code."""
+    kept = [part for part in _doc(thing).split("\n\n") if not part.startswith((">>>", "    "))]
+    return "\n\n".join(kept)
+
+
+def _written(name: str, function: Callable[..., Any]) -> str:
+    """A function's signature with one parameter per line."""
+    signature = inspect.signature(function)
+    lines, by_name_only = [], False
+    for param in signature.parameters.values():
+        if param.kind is param.KEYWORD_ONLY and not by_name_only:
+            lines.append("*")
+            by_name_only = True
+        default = "" if param.default is param.empty else f" = {param.default!r}"
+        lines.append(f"{param.name}: {param.annotation}{default}")
+    return f"{name}(\n" + "".join(f"    {line},\n" for line in lines) + f") -> {signature.return_annotation}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the generated parts, or with `--check` say which files lack the latest."""
+    parser = argparse.ArgumentParser(description="Fill the generated parts of the documentation from the code.")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a file is out of date")
+    check = parser.parse_args(arguments).check
+    with bare_environment():
+        new = {page: filled(page.read_text(encoding="utf-8")) for page in pages()}
+    stale = [page for page, text in new.items() if page.read_text(encoding="utf-8") != text]
+    for page in stale:
+        if not check:
+            page.write_text(new[page], encoding="utf-8")
+        print(f"{'out of date' if check else 'written'}: {page.relative_to(ROOT)}")
+    if check and stale:
+        print("Run: python docs/generate.py", file=sys.stderr)
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

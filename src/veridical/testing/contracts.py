@@ -1,0 +1,130 @@
+"""What must hold of every explainer, eraser and objective, built in or plugged in; failures say what is broken."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from veridical.core.errors import UnsupportedError
+from veridical.core.example import Example
+from veridical.core.files import ExplanationWriter, read_all
+from veridical.explainers import EXPLAINERS, Explainer
+from veridical.masking import Case, Engine, Eraser
+from veridical.masking.erasers import positions
+from veridical.models import Classifier
+from veridical.objectives import Objective
+from veridical.run.explaining import explain
+from veridical.testing.samples import Sample, text_classifier
+
+TOLERANCE = 1e-5
+
+
+def check_explainer(explainer: Explainer, sample: Callable[[], Sample] = text_classifier) -> None:
+    """An explainer gives one finite score per live unit, whatever stands beside an example, and leaves no trace."""
+    classifier, examples = sample()
+    with _untouched(classifier):
+        case = Case.bind(classifier, examples)
+        scores = explainer.scores(case)
+        assert scores.shape == case.live.shape, f"scores are {tuple(scores.shape)}, units {tuple(case.live.shape)}"
+        assert torch.isfinite(scores).all(), "scores are not all finite"
+        assert (scores[~case.live] == 0).all(), "slots without a unit have a score"
+        _same(scores, explainer.scores(Case.bind(classifier, examples)), 0.0, "the same call gave other scores")
+        _check_neighbours(explainer, classifier, examples, scores)
+        _check_padding(explainer, classifier, examples, scores)
+    _check_file(explainer, classifier, examples)
+    if type(explainer) in EXPLAINERS.values():
+        assert EXPLAINERS.from_spec(EXPLAINERS.spec(explainer)) == explainer, "the spec does not rebuild the explainer"
+
+
+def check_eraser(eraser: Eraser, sample: Callable[[], Sample] = text_classifier) -> None:
+    """An eraser that keeps all changes nothing, keeps special tokens always, and is hard where soft is 0 or 1."""
+    classifier, examples = sample()
+    with _untouched(classifier), torch.no_grad(), classifier.evaluating():
+        batch = classifier.encode(examples)
+        rows, live = batch.rows, batch.live
+        plain = classifier.run(rows).logits
+        kept = classifier.run(eraser(classifier, rows, live[rows.owner])).logits
+        _same(kept, plain, TOLERANCE, "keeping everything changes the output")
+        assert (positions(rows, torch.zeros_like(live)[rows.owner]) == (rows.unit_of < 0)).all(), (
+            "more than units erased"
+        )
+        some = live & (torch.arange(live.shape[1]) % 2 == 0)
+        hard = classifier.run(eraser(classifier, rows, some[rows.owner])).logits
+        assert not torch.allclose(hard, plain, atol=1e-9), "erasing every other unit changes nothing at all"
+        try:
+            soft = classifier.run(eraser(classifier, rows, some[rows.owner].float())).logits
+        except UnsupportedError:
+            return
+        _same(soft, hard, TOLERANCE, "a soft keep of 0 and 1 differs from the hard one")
+
+
+def check_objective(objective: Objective, sample: Callable[[], Sample] = text_classifier) -> None:
+    """An objective gives named finite scalars whose sum has finite gradients."""
+    classifier, examples = sample()
+    batch = classifier.encode(examples)
+    needs = objective.needs
+    output = classifier.forward(batch, attentions="attentions" in needs, hidden="hidden" in needs)
+    terms = objective(Case.of_output(classifier, batch, output))
+    assert terms, "there is no term to minimise"
+    for name, value in terms.items():
+        assert value.dim() == 0, f"{name} is not a single number"
+        assert torch.isfinite(value), f"{name} is {value}"
+    torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
+    gradients = [values.grad for values in _parameters(classifier) if values.grad is not None]
+    assert gradients, "no weight has a gradient"
+    assert all(torch.isfinite(gradient).all() for gradient in gradients), "a gradient is not finite"
+
+
+def _check_neighbours(explainer: Explainer, classifier: Classifier, examples: list[Example], scores: Tensor) -> None:
+    for index, example in enumerate(examples):
+        alone = explainer.scores(Case.bind(classifier, [example]))[0]
+        _same(alone, scores[index, : len(alone)], TOLERANCE, f"example {index} alone has other scores than in a batch")
+
+
+def _check_padding(explainer: Explainer, classifier: Classifier, examples: list[Example], scores: Tensor) -> None:
+    together = explainer.scores(Case.bind(classifier, examples, engine=Engine(tokens=10**6)))
+    apart = explainer.scores(Case.bind(classifier, examples, engine=Engine(tokens=1)))
+    _same(together, apart, TOLERANCE, "padding changes the scores")
+
+
+def _check_file(explainer: Explainer, classifier: Classifier, examples: list[Example]) -> None:
+    explanations = explain(classifier, examples, explainer)
+    for suffix in (".parquet", ".jsonl"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"why{suffix}"
+            with ExplanationWriter(path) as writer:
+                writer.write(explanations)
+            assert [each.scores for each in read_all(path)] == [each.scores for each in explanations], (
+                f"scores do not survive {suffix}"
+            )
+
+
+def _same(found: Tensor, expected: Tensor, tolerance: float, problem: str) -> None:
+    difference = float((found - expected).abs().max()) if found.numel() else 0.0
+    assert difference <= tolerance, f"{problem} (by {difference:.2e})"
+
+
+def _parameters(classifier: Classifier) -> list[Tensor]:
+    model = getattr(classifier, "model", None)
+    return list(model.parameters()) if model is not None else []
+
+
+@contextmanager
+def _untouched(classifier: Classifier) -> Iterator[None]:
+    """The model's weights, gradients and mode, and the global random state, are the same afterwards."""
+    model = getattr(classifier, "model", None)
+    before = [values.detach().clone() for values in _parameters(classifier)]
+    state = torch.random.get_rng_state()
+    if model is not None:
+        model.train()  # explaining must switch dropout off by itself, and back on
+    yield
+    assert torch.equal(torch.random.get_rng_state(), state), "the global random state was used"
+    for old, new in zip(before, _parameters(classifier), strict=True):
+        assert torch.equal(old, new), "a weight was changed"
+        assert new.grad is None, "a gradient was left behind"
+    assert model is None or model.training, "the model was left in another mode"

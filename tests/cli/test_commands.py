@@ -1,0 +1,184 @@
+"""The command line, as a user meets it: exit codes and words on the screen."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from veridical.cli.main import run
+
+DATA = "planted(train=400, length=8)"
+VERIDICAL = str(Path(sys.executable).with_name("veridical"))
+
+
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def veridical(capsys, monkeypatch):
+    """Run a command as `main` runs it, in this process: a new one would load torch for each."""
+
+    def call(*arguments, cwd=None):
+        monkeypatch.setattr(sys, "argv", ["veridical", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "100")
+        if cwd is not None:
+            monkeypatch.chdir(cwd)
+        capsys.readouterr()
+        try:
+            run()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        said = capsys.readouterr()
+        return Done(code, said.out, said.err)
+
+    return call
+
+
+def test_train_predict_explain_show(veridical, tmp_path):
+    run = tmp_path / "run"
+    options = ["--data", DATA, "--model", "tiny", "--epochs", 4, "--checks", 1]
+    done = veridical("train", *options, "--out", run)
+    assert done.returncode == 0, done.stderr
+    assert "test  loss" in done.stdout
+    assert "dev: loss" in done.stderr
+    assert "already trained" in veridical("train", *options, "--out", run).stdout
+
+    said = json.loads(veridical("predict", run, "such an awful day", "--json").stdout)
+    assert said["label"] == "negative"
+    assert "negative" in veridical("predict", run, "such an awful day").stdout
+
+    why = tmp_path / "why.parquet"
+    done = veridical("explain", run, "--data", f"{DATA}:test[:20]", "--method", "integrated-gradients", "--out", why)
+    assert done.returncode == 0, done.stderr
+    assert "20 explanations written" in done.stdout
+    again = veridical("explain", run, "--data", f"{DATA}:test[:20]", "--method", "integrated-gradients", "--out", why)
+    assert "0 explanations written" in again.stdout
+    assert "20 were there already" in again.stdout
+
+    shown = veridical("show", why, "--top", 3, "--limit", 2)
+    assert shown.returncode == 0
+    assert shown.stdout.count("top:") == 2
+    page = tmp_path / "page.html"
+    assert "20 explanations in" in veridical("show", why, "--html", page).stdout
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    rows = [json.loads(line) for line in veridical("show", why, "--json").stdout.splitlines()]
+    assert len(rows) == 20
+    assert rows[0]["units"][0]["text"]
+
+
+@pytest.mark.parametrize("what", ["explainers", "data", "models", "erasers", "objectives"])
+def test_list_comes_from_the_registries(veridical, what):
+    rows = json.loads(veridical("list", what, "--json").stdout)[what]
+    assert rows
+    shown = veridical("list", what)
+    assert all(row["name"] in shown.stdout for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["explain", "{run}", "--data", "nothing", "--out", "w.jsonl"], 2, "unknown data set 'nothing'"),
+        (
+            ["explain", "{run}", "--data", "planted", "--method", "lim", "--out", "w.jsonl"],
+            2,
+            "unknown explainer 'lim'",
+        ),
+        (["explain", "{run}", "--data", "planted", "--method", "occlusion(", "--out", "w.jsonl"], 2, "character 11"),
+        (["explain", "{run}", "--data", "planted[:2]", "--target", "maybe", "--out", "w.jsonl"], 2, "no class 'maybe'"),
+        (["explain", "{run}", "--data", "planted[:2]", "--out", "w.txt"], 2, "w.txt"),
+        (["explain", "{run}", "--data", "no.csv", "--out", "w.jsonl"], 3, "no file or folder no.csv"),
+        (["explain", "{run}", "--data", "bad.jsonl", "--out", "w.jsonl"], 3, "line 2"),
+        (["explain", "{run}", "--data", "bad.csv(text=review)", "--out", "w.jsonl"], 2, "There are: text, label"),
+        (["explain", "nowhere/model", "--data", "planted[:2]", "--out", "w.jsonl"], 6, "nowhere/model"),
+        (["show", "no.parquet"], 3, "no.parquet"),
+        (["show", "bad.csv"], 2, "bad.csv"),
+        (["predict", "{run}"], 2, "give texts, or --data"),
+        (["train", "--data", "planted", "--metric", "beauty", "--out", "r"], 2, "cannot be 'beauty'"),
+        (["predict", "{run}", "x", "--long", "sideways"], 2, "--long cannot be 'sideways'"),
+    ],
+)
+def test_mistakes_end_with_a_sentence_and_a_code(veridical, trained, tmp_path, arguments, code, words):
+    (tmp_path / "bad.jsonl").write_text('{"text": "fine", "label": "a"}\n{"text": \n')
+    (tmp_path / "bad.csv").write_text("text,label\nfine,a\n")
+    done = veridical(*[part.format(run=trained) for part in arguments], cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert words in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_bad_examples_are_reported_and_the_rest_is_done(veridical, trained, tmp_path):
+    lines = [{"text": "a good day"}, {"text": " "}, {"text": "cut \ud83d off"}, {"text": "an awful day"}]
+    (tmp_path / "mine.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n")
+    done = veridical(
+        "explain", trained, "--data", "mine.jsonl", "--out", "why.jsonl", "--method", "gradient", cwd=tmp_path
+    )
+    assert done.returncode == 7, done.stderr
+    assert "2 explanations written" in done.stdout
+    assert "no words to explain" in done.stdout
+    assert "half of a surrogate pair" in done.stdout
+
+
+def test_interrupting_keeps_what_was_finished(veridical, trained, tmp_path):
+    data = "planted(train=400, length=8, test=3000):test"
+    command = [VERIDICAL, "explain", str(trained), "--data", data, "--out", "why.parquet"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    journal = tmp_path / "why.parquet.part"
+    deadline = time.monotonic() + 120
+    while not (journal.exists() and journal.stat().st_size > 100_000):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "run the same command again" in " ".join(errors.split())
+    rows = veridical("show", "why.parquet", "--json", cwd=tmp_path).stdout.splitlines()
+    assert 0 < len(rows) < 3000
+
+
+def test_two_processes_do_not_write_the_same_file(trained, tmp_path):
+    from veridical.core.files import ExplanationWriter
+
+    command = [VERIDICAL, "explain", str(trained), "--data", "planted:test[:2]", "--out", str(tmp_path / "why.parquet")]
+    with ExplanationWriter(tmp_path / "why.parquet"):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 5
+    assert "why.parquet" in done.stderr
+
+
+def test_a_full_disk(veridical, trained, tmp_path):
+    (tmp_path / "why.jsonl").symlink_to("/dev/full")
+    done = veridical("explain", trained, "--data", "planted:test[:2]", "--out", tmp_path / "why.jsonl")
+    assert done.returncode == 5, done.stderr
+    assert "space" in done.stderr
+
+
+def test_a_truncated_checkpoint(veridical, trained, tmp_path):
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in trained.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    weights = copy / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    done = veridical("predict", copy, "x")
+    assert done.returncode == 6
+    assert "cannot load" in done.stderr
+
+
+def test_help_needs_no_torch():
+    code = "import sys; sys.argv = ['veridical', '--help']; import veridical.cli.main as m\n"
+    code += "try: m.run()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
+    environment = {**os.environ, "COLUMNS": "100"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,29 @@
+"""What several tests share: one small model that has really been trained."""
+
+import os
+
+import pytest
+import torch
+
+# Tests run in parallel; more threads each would only get in each other's way.
+torch.set_num_threads(1)
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """The folder of a tiny classifier that has learnt to find planted keywords."""
+    from veridical.run.training import train
+    from veridical.training import Schedule
+
+    folder = tmp_path_factory.mktemp("trained") / "model"
+    done = train("planted(train=400, length=8)", folder, model="tiny", schedule=Schedule(epochs=4, checks=1))
+    assert done.test["accuracy"] > 0.95
+    return folder
+
+
+@pytest.fixture
+def classifier(trained):
+    from veridical import Classifier
+
+    return Classifier.load(trained)

@@ -1,0 +1,165 @@
+"""The case and its engine: what is asked, what is run, and that sharing changes nothing."""
+
+import pytest
+import torch
+
+from veridical.core.errors import InputError, ModelError, UnsupportedError, UsageError
+from veridical.core.example import Example
+from veridical.masking import Case, Engine
+from veridical.models.black_box import BlackBox
+from veridical.testing import Formula, black_box, pair_classifier, text_classifier
+
+
+@pytest.fixture
+def case():
+    classifier, examples = text_classifier()
+    return Case.bind(classifier, examples)
+
+
+def masks(case, count, seed=0):
+    keep = torch.rand(len(case), count, case.live.shape[1], generator=torch.Generator().manual_seed(seed)) < 0.5
+    return keep & case.live[:, None]
+
+
+def test_value_is_what_the_model_says_of_the_erased_input(case):
+    keep = masks(case, 3)
+    values = case.value(keep, "logit")
+    classifier = case.classifier
+    with torch.no_grad(), classifier.evaluating():
+        for index in range(len(case)):
+            for nth in range(3):
+                batch = classifier.encode([case.batch.examples[index]])
+                width = batch.live.shape[1]
+                rows = case.eraser(classifier, batch.rows, keep[index, nth, :width][None])
+                alone = classifier.run(rows).logits[0, case.targets[index]]
+                assert values[index, nth] == pytest.approx(alone.item(), abs=1e-5)
+
+
+def test_equal_inputs_are_run_once_but_counted_each_time(case):
+    before = case.engine.cost.forwards
+    keep = case.live[:, None].expand(-1, 50, -1)  # the whole text, fifty times: the model has seen it
+    values = case.value(keep, "prob")
+    assert case.engine.cost.forwards == before
+    assert case.asked.tolist() == [51] * 4
+    assert values.std(1).max() == 0
+    torch.testing.assert_close(values[:, 0], case.output.probabilities.gather(1, case.targets[:, None])[:, 0])
+
+
+def test_results_do_not_depend_on_the_budget(case):
+    keep = masks(case, 20)
+    small = Case.bind(case.classifier, case.batch.examples, engine=Engine(tokens=1))
+    torch.testing.assert_close(case.value(keep), small.value(keep), atol=1e-5, rtol=0)
+
+
+def test_batches_stay_within_the_budget_and_cover_every_row():
+    lengths = torch.randint(1, 60, (500,), generator=torch.Generator().manual_seed(0))
+    packs = list(Engine(tokens=200).packs(lengths))
+    assert sorted(torch.cat(packs).tolist()) == list(range(500))
+    for pack in packs:
+        assert len(pack) == 1 or len(pack) * lengths[pack].max() <= 200
+    assert sum(len(pack) * int(lengths[pack].max()) for pack in packs) < 1.1 * lengths.sum()  # little padding
+
+
+def test_scales():
+    case = Case.bind(Formula.linear({"x": 1.0}), [Example.of("x")], target="yes")
+    keep = torch.tensor([[[True], [False]]])
+    assert case.value(keep, "logit")[0].tolist() == pytest.approx([1, 0])
+    assert case.value(keep, "prob")[0].tolist() == pytest.approx([0.731059, 0.5], abs=1e-6)
+    assert case.value(keep, "logprob")[0].tolist() == pytest.approx([-0.313262, -0.693147], abs=1e-6)
+
+
+def test_targets():
+    formula = Formula.linear({"x": 1.0, "y": -1.0})
+    examples = [Example("a", {"text": "x"}, "no"), Example("b", {"text": "y"}, "yes")]
+    assert Case.bind(formula, examples).targets.tolist() == [1, 0]
+    assert Case.bind(formula, examples, target="gold").targets.tolist() == [0, 1]
+    assert Case.bind(formula, examples, target="yes").targets.tolist() == [1, 1]
+
+
+def test_a_gold_label_the_model_does_not_know():
+    formula = Formula.linear({"x": 1.0})
+    with pytest.raises(InputError, match=r"example b, field 'label': 'maybe' is not a label.*It knows: no, yes"):
+        Case.bind(formula, [Example("a", {"text": "x"}, "no"), Example("b", {"text": "x"}, "maybe")], target="gold")
+
+
+def test_a_class_that_does_not_exist():
+    with pytest.raises(UsageError, match="no class 'maybe'.*predicted, gold or one of: no, yes"):
+        Case.bind(Formula.linear({"x": 1.0}), [Example.of("x")], target="maybe")
+
+
+def test_not_a_number():
+    formula = Formula({"x": 1.0, "y": 2.0}, lambda x: torch.stack([x.sum(1), (1.5 - x.sum(1)).sqrt()], 1))
+    with pytest.raises(ModelError, match="example bad: the model gave .*nan"):
+        Case.bind(formula, [Example("good", {"text": "x"}), Example("bad", {"text": "y"})])
+
+
+def test_an_eraser_the_model_does_not_have():
+    classifier, examples = black_box()
+    case = Case.bind(classifier, examples, eraser="pad")
+    with pytest.raises(UnsupportedError, match="erasing by 'pad' needs pad, which black-box models do not give"):
+        case.value(case.live[:, None])
+
+
+def test_windows_share_the_work_of_unchanged_windows():
+    classifier, examples = text_classifier(max_length=8, long="window")
+    case = Case.bind(classifier, examples[3:])
+    windows = len(case.batch.rows)
+    assert windows >= 4
+    before = case.engine.cost.forwards
+    keep = case.live.clone()
+    keep[0, 0] = False
+    case.ask(torch.zeros(1).long(), keep)
+    assert case.engine.cost.forwards == before + 1  # only the first window is new
+
+
+def test_windows_vote_with_equal_weight():
+    classifier, examples = text_classifier(max_length=8, long="window")
+    case = Case.bind(classifier, examples)
+    with torch.no_grad(), classifier.evaluating():
+        rows = classifier.run(case.batch.rows).logits
+    owner = case.batch.rows.owner
+    expected = torch.stack([rows[owner == index].mean(0) for index in range(len(case))])
+    torch.testing.assert_close(case.output.logits, expected, atol=1e-5, rtol=0)
+
+
+def test_pairs_keep_a_held_side_whatever_is_erased():
+    classifier, examples = pair_classifier(hold="text_pair")
+    case = Case.bind(classifier, examples)
+    assert {unit.field for units in case.batch.units for unit in units} == {"text"}
+    rows = case.with_eraser("delete").eraser(classifier, case.batch.rows, torch.zeros_like(case.live))
+    second = len(classifier.tokenizer(str(examples[0].inputs["text_pair"]), add_special_tokens=False)["input_ids"])
+    assert rows.lengths[0] == second + 3
+
+
+def test_regression_has_no_probabilities():
+    case = Case.bind(BlackBox(lambda texts: [float(len(text)) for text in texts]), [Example.of("abc de")])
+    assert case.classifier.is_regression
+    with pytest.raises(ValueError, match="no probabilities"):
+        case.output.probabilities  # noqa: B018
+    assert case.with_eraser("delete").value(torch.tensor([[[True, False]]])).item() == 3
+
+
+def test_bfloat16_is_close_and_recorded():
+    classifier, examples = text_classifier()
+    exact = Case.bind(classifier, examples)
+    rough = Case.bind(classifier, examples, engine=Engine(precision="bf16"))
+    assert rough.engine.precision == "bf16"
+    assert 0 < (exact.output.probabilities - rough.output.probabilities).abs().max() < 0.02
+
+
+def test_many_questions_in_portions(case, monkeypatch):
+    keep = masks(case, 30)
+    whole = case.value(keep)
+    monkeypatch.setattr("veridical.masking.case._ROWS_AT_ONCE", 7)
+    torch.testing.assert_close(Case.bind(case.classifier, case.batch.examples).value(keep), whole, atol=1e-5, rtol=0)
+
+
+def test_answers_remembered_are_bounded():
+    classifier, examples = text_classifier()
+    case = Case.bind(classifier, examples, engine=Engine(remember=10))
+    case.value(masks(case, 40))
+    assert len(case._answers) <= 10
+
+
+def test_no_question_at_all(case):
+    assert case.ask(torch.zeros(0).long(), torch.zeros(0, case.live.shape[1]).bool()).shape == (0,)
