@@ -80,17 +80,15 @@ class Engine:
 
     def run(self, classifier: Classifier, rows: Rows, index: Tensor) -> Tensor:
         """The logits of some rows, without gradients."""
-        parts: list[Tensor] = []
-        order: list[Tensor] = []
+        # Filled in place: a small tensor kept from each batch would lie between the large ones the next batch frees,
+        # and the heap would grow with the number of batches.
+        found = torch.empty(len(index), max(1, len(classifier.labels)))
         with torch.no_grad(), classifier.evaluating(), self.casting(classifier):
             for pack in self.packs(rows.lengths[index]):
-                parts.append(classifier.run(rows.select(index[pack])).logits.float().cpu())
-                order.append(pack)
+                found[pack] = classifier.run(rows.select(index[pack])).logits.float().cpu()
                 self.cost.forwards += len(pack)
                 self.watch(len(pack))
-        if not parts:
-            return torch.empty(0, max(1, len(classifier.labels)))
-        return torch.cat(parts)[torch.cat(order).argsort()]
+        return found
 
     def casting(self, classifier: Classifier) -> AbstractContextManager[Any]:
         """The precision as a context."""
