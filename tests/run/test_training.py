@@ -1,10 +1,15 @@
 """Training by names: splits, finished runs, other runs in the same folder."""
 
+import errno
 import json
+import subprocess
+import sys
 
 import pytest
+from transformers import TrainerCallback
 
-from veridical.core.errors import InputError, UsageError
+from veridical.core.errors import InputError, StorageError, UsageError
+from veridical.core.files.locking import OutputLock
 from veridical.models import Classifier
 from veridical.run.training import _splits, train
 from veridical.training import Schedule
@@ -58,3 +63,46 @@ def test_data_without_labels(tmp_path):
     (tmp_path / "mine.csv").write_text("text\n" + "a text\n" * 30)
     with pytest.raises(InputError, match="has no labels.*Name the label column"):
         train(str(tmp_path / "mine.csv"), tmp_path / "run", model="tiny")
+
+
+def test_two_trainings_do_not_share_a_folder(tmp_path):
+    lock = OutputLock(tmp_path / "run")
+    with pytest.raises(StorageError, match="run is being written by another process"):
+        train(DATA, tmp_path / "run", model="tiny", schedule=QUICK)
+    lock.release()
+    train(DATA, tmp_path / "run", model="tiny", schedule=QUICK)
+    assert not (tmp_path / "run.lock").exists()
+
+
+class FullDisk(TrainerCallback):
+    def on_step_end(self, args, state, control, **_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_while_training(tmp_path):
+    with pytest.raises(StorageError, match="No space left on device.*Free some space"):
+        train(DATA, tmp_path / "run", model="tiny", schedule=QUICK, callbacks=[FullDisk()])
+    assert train(DATA, tmp_path / "run", model="tiny", schedule=QUICK).test
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="cannot write to"):
+        train(DATA, tmp_path / "file" / "run", model="tiny", schedule=QUICK)
+
+
+def test_several_processes_train_together(tmp_path):
+    """Two processes on this machine, as `torchrun` starts them on many: they share each step, one of them writes."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from veridical.run.training import train\nfrom veridical.training import Schedule\n"
+        f"train('planted(train=400, length=8)', {str(tmp_path / 'run')!r}, model='tiny', "
+        "schedule=Schedule(epochs=4, checks=1, batch_size=16))\n"
+    )
+    start_two = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [sys.executable, *start_two, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["dev"]["accuracy"] > 0.95
+    assert max(line["step"] for line in record["history"]) == 4 * 13  # 400 examples, 2 processes, 16 each

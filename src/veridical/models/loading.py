@@ -13,10 +13,10 @@ from transformers import (
     AutoModelForImageClassification,
     AutoModelForSequenceClassification,
     AutoTokenizer,
-    ImageProcessingMixin,
     PretrainedConfig,
     PreTrainedModel,
 )
+from transformers.utils import cached_file
 
 from veridical.core.errors import ModelError, UsageError
 from veridical.core.hub import only_local
@@ -144,8 +144,10 @@ def _from_model(model: PreTrainedModel, settings: dict[str, Any]) -> Classifier:
 
 def _pixel_settings(source: str) -> dict[str, Any]:
     """How a model's own image processor normalises pixels, where it has one."""
+    # Read by hand: the library's own image processors need packages that only they need.
     try:
-        found, _ = ImageProcessingMixin.get_image_processor_dict(source, local_files_only=only_local(source))
+        path = cached_file(source, "preprocessor_config.json", local_files_only=only_local(source))
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError:
         return {}
     if not found.get("do_normalize", True):

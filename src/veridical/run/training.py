@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
 from transformers import TrainerCallback
 
 from veridical.core.errors import InputError, StorageError, UsageError
+from veridical.core.files.locking import OutputLock
 from veridical.data import Dataset, in_split, load, parse_name
 from veridical.models import Classifier
 from veridical.models.starting import start
@@ -58,12 +62,15 @@ def train(
         return done
     examples, held_out, test = _splits(data, dev)
     classifier = start(model, examples, _labels(examples), schedule.seed, **(settings or {}))
-    _begin(folder, spec)
-    fitted = fit(classifier, OBJECTIVES.create(objective), examples, held_out, folder, schedule, callbacks)
-    figures = evaluate(classifier, test) if test else {}
-    classifier.save(folder)
-    _write(folder / RECORD, {**spec, "dev": fitted.dev, "test": figures, "history": list(fitted.history), "done": True})
-    remove_checkpoints(folder)
+    with _sole_writer(folder):
+        _write(folder / RECORD, {**spec, "done": False})
+        fitted = fit(classifier, OBJECTIVES.create(objective), examples, held_out, folder, schedule, callbacks)
+        figures = evaluate(classifier, test) if test else {}
+        if _is_main():
+            classifier.save(folder)
+            history = list(fitted.history)
+            _write(folder / RECORD, {**spec, "dev": fitted.dev, "test": figures, "history": history, "done": True})
+            remove_checkpoints(folder)
     return Trained(str(folder), fitted.dev, figures, fitted.resumed_from)
 
 
@@ -122,12 +129,30 @@ def _finished(folder: Path, spec: dict[str, Any]) -> Trained | None:
     return Trained(str(folder), record["dev"], record["test"], 0, was_done=True)
 
 
-def _begin(folder: Path, spec: dict[str, Any]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / RECORD, {**spec, "done": False})
+@contextmanager
+def _sole_writer(folder: Path) -> Iterator[None]:
+    """Nobody else trains into the folder meanwhile, and a disk that is full is said to be full."""
+    lock = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = OutputLock(folder) if _is_main() else None
+        yield
+    except (OSError, SafetensorError) as error:
+        remedy = "Free some space or choose another --out; the same command goes on from the last checkpoint."
+        raise StorageError(f"cannot write to {folder}: {error}", remedy=remedy) from error
+    finally:
+        if lock is not None:
+            lock.release()
+
+
+def _is_main() -> bool:
+    """Whether this process writes; of several that train together, only the first does."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def _write(path: Path, record: dict[str, Any]) -> None:
+    if not _is_main():
+        return
     unfinished = path.with_suffix(".tmp")
     unfinished.write_text(json.dumps(record, indent=2, allow_nan=True) + "\n")
     unfinished.replace(path)
