@@ -123,6 +123,9 @@ def test_a_resumed_training_ends_with_the_same_weights(data, tmp_path):
     broken = begin(data)
     with pytest.raises(KeyboardInterrupt):
         fit(broken, CrossEntropy(), *data, tmp_path / "broken", schedule, [StopAt(18)])
+    torn = tmp_path / "broken" / "checkpoint-21"  # killed while it was written: the state, which comes last, is cut
+    torn.mkdir()
+    (torn / "trainer_state.json").write_text('{"global_step": 2')
     again = begin(data)
     fitted = fit(again, CrossEntropy(), *data, tmp_path / "broken", schedule)
     assert fitted.resumed_from == 14
@@ -141,9 +144,8 @@ train("planted(train=400, length=8)", sys.argv[1], model="tiny", schedule=Schedu
 def test_killed_and_started_again_it_goes_on(tmp_path):
     out = tmp_path / "run"
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(out)])
-    checkpoints = out / "checkpoints"
     deadline = time.monotonic() + 120
-    while not (checkpoints.is_dir() and len(list(checkpoints.glob("checkpoint-*/trainer_state.json"))) >= 2):
+    while len(list(out.glob("checkpoint-*/trainer_state.json"))) < 2:
         assert process.poll() is None, "it ended before it could be killed"
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -154,7 +156,7 @@ def test_killed_and_started_again_it_goes_on(tmp_path):
     record = json.loads((out / "run.json").read_text())
     assert record["done"]
     assert record["dev"]["accuracy"] > 0.98
-    assert not checkpoints.exists()
+    assert not list(out.glob("checkpoint-*"))
 
 
 def test_regression_is_trained_by_squared_error(tmp_path):

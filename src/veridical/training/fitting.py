@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typing import Any
 
 import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback, TrainingArguments
-from transformers.trainer_utils import get_last_checkpoint, set_seed
+from transformers.trainer_utils import set_seed
 
 from veridical.core.errors import InputError, ModelError
 from veridical.core.example import Example
@@ -21,8 +22,6 @@ from veridical.models.transformer import Transformer
 from veridical.objectives import Objective
 from veridical.training.schedule import Schedule
 from veridical.training.trainer import CaseTrainer, Trainee
-
-CHECKPOINTS = "checkpoints"
 
 
 @dataclass(frozen=True)
@@ -45,12 +44,12 @@ def fit(
 ) -> Fitted:
     """Train in place; afterwards the classifier has the weights of the best checkpoint by the dev metric.
 
-    Checkpoints go to `out`/checkpoints; if there are some, training goes on from the last. The seed governs the order
+    Checkpoints go to `out`/checkpoint-STEP; if there are some, training goes on from the last. The seed governs the order
     of examples and dropout; the head's first weights come with the classifier.
     """
     schedule = schedule or Schedule()
     _check(classifier, objective, examples, dev)
-    folder = Path(out) / CHECKPOINTS
+    folder = Path(out)
     set_seed(schedule.seed)
     trainer = CaseTrainer(
         Trainee(classifier, objective),
@@ -61,7 +60,7 @@ def fit(
         callbacks=[*_early_stopping(schedule), *callbacks],
     )
     trainer.remove_callback(PrinterCallback)
-    last = get_last_checkpoint(str(folder)) if folder.is_dir() else None
+    last = _last_checkpoint(folder)
     with quietly():
         trainer.train(resume_from_checkpoint=last)
     best = trainer.state.best_metric
@@ -73,7 +72,8 @@ def fit(
 
 def remove_checkpoints(out: str | PathLike[str]) -> None:
     """Free the space of a finished training; its best weights are saved apart."""
-    shutil.rmtree(Path(out) / CHECKPOINTS, ignore_errors=True)
+    for folder in Path(out).glob("checkpoint-*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check(classifier: Transformer, objective: Objective, examples: Sequence[Example], dev: Sequence[Example]) -> None:
@@ -135,6 +135,20 @@ def _best_line(trainer: Any, history: Sequence[dict[str, float]]) -> dict[str, f
     key = trainer.args.metric_for_best_model
     best = next(line for line in history if line.get(key) == trainer.state.best_metric)
     return {name.removeprefix("eval_"): value for name, value in best.items() if name.startswith("eval_")}
+
+
+def _last_checkpoint(folder: Path) -> str | None:
+    """The newest checkpoint that is whole; its state is written last, so one torn by a kill has none."""
+    whole = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json") if _is_json(path)]
+    return str(max(whole, key=lambda path: _step(str(path)))) if whole else None
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_text())
+    except ValueError:
+        return False
+    return True
 
 
 def _step(checkpoint: str | None) -> int:
