@@ -44,8 +44,8 @@ def fit(
 ) -> Fitted:
     """Train in place; afterwards the classifier has the weights of the best checkpoint by the dev metric.
 
-    Checkpoints go to `out`/checkpoint-STEP; if there are some, training goes on from the last. The seed governs the order
-    of examples and dropout; the head's first weights come with the classifier.
+    Checkpoints go to `out`/checkpoint-STEP; if there are some, training goes on from the last. The seed governs the
+    order of examples and dropout; the head's first weights come with the classifier.
     """
     schedule = schedule or Schedule()
     _check(classifier, objective, examples, dev)
