@@ -169,13 +169,6 @@ def test_pooled_attention_logits():
     torch.testing.assert_close(pool_logits(weights, rows), expected)
 
 
-def test_scaled_attention_multiplies_means():
-    """y = sum a_i v_i with a = [.5, .3, .2] and v = [1, -2, 3] gives [.5, -.6, .6]."""
-    weights = torch.tensor([[[0.5, 0.3, 0.2]]], requires_grad=True)
-    (gradient,) = torch.autograd.grad((weights * torch.tensor([1.0, -2, 3])).sum(), weights)
-    assert (weights * gradient)[0, 0].tolist() == pytest.approx([0.5, -0.6, 0.6])
-
-
 @pytest.mark.parametrize("heads", ["product-of-means", "mean-of-products"])
 def test_scaled_attention_on_a_transformer_is_attention_times_its_derivative(heads):
     classifier, examples = text_classifier(units="token")

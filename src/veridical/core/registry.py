@@ -11,7 +11,7 @@ import types
 import typing
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, asdict, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, asdict, fields, is_dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
 from typing import Any, Generic, Literal, TypeVar, Union, cast
@@ -123,11 +123,6 @@ def check_options(cls: type, name: str, options: Mapping[str, Any]) -> dict[str,
     if missing:
         raise UsageError(f"{name} needs the option {missing[0]!r}", remedy=f"Write {name}({missing[0]}=...).")
     return checked
-
-
-def with_options(thing: T, **options: Any) -> T:
-    """A copy of a configured thing with some options changed."""
-    return cast("T", replace(cast("Any", thing), **options))
 
 
 def _required(option: Field[Any]) -> bool:

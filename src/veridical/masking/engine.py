@@ -25,12 +25,6 @@ class Cost:
     forwards: int = 0
     backwards: int = 0
 
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(self.queries + other.queries, self.forwards + other.forwards, self.backwards + other.backwards)
-
-    def __sub__(self, other: Cost) -> Cost:
-        return Cost(self.queries - other.queries, self.forwards - other.forwards, self.backwards - other.backwards)
-
 
 @dataclass
 class Engine:
