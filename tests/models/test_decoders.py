@@ -44,7 +44,7 @@ def test_the_last_position_decides_even_when_its_word_is_padding(make: Make) -> 
 def test_attention_methods_are_refused_by_name(make: Make) -> None:
     for method in ("attention", "attention-last-layer", "scaled-attention"):
         needs = EXPLAINERS.create(method).needs
-        with pytest.raises(UnsupportedError, match=f"{method} needs .*attention.*, which text models do not give"):
+        with pytest.raises(UnsupportedError, match=f"{method} needs .*attention.*, which gpt2 models do not give"):
             make("gpt2").require(*needs, asker=method)
 
 

@@ -11,6 +11,7 @@ from transformers import BertConfig, BertForMaskedLM, BertModel
 
 from veridical.core.errors import ModelError, UnsupportedError
 from veridical.core.example import Example
+from veridical.masking import ERASERS
 from veridical.models.loading import wrap
 from veridical.models.text import TextClassifier
 from veridical.testing.families import FAMILIES, LIMIT, family
@@ -204,3 +205,19 @@ def test_models_without_a_head_are_refused(make: Make) -> None:
     other = wrap(BertForMaskedLM(config), tokenizer)
     with pytest.raises(ModelError, match=r"BertForMaskedLM gave logits of shape \(1, 3, \d+\), not 2 per row"):
         other.run(other.encode([Example.of("a")]).rows)
+
+
+@pytest.mark.parametrize("eraser", list(ERASERS))
+def test_fused_attention_changes_nothing(make: Make, any_name: str, examples: list[Example], eraser: str) -> None:
+    classifier = make(any_name)
+    if eraser not in classifier.provides:
+        pytest.skip(f"no {eraser} here")
+    batch = classifier.encode(examples)
+    keep = batch.live & (torch.arange(batch.live.shape[1]) % 3 > 0)
+    rows = ERASERS.create(eraser)(classifier, batch.rows, keep[batch.rows.owner])
+    with torch.no_grad():
+        plain = classifier.run(rows).logits
+        with classifier.fused():
+            fast = classifier.run(rows).logits
+    torch.testing.assert_close(fast, plain, atol=1e-5, rtol=0)
+    assert classifier.model.config._attn_implementation == "eager"

@@ -6,6 +6,7 @@ import pytest
 
 from veridical import Classifier, Engine, Example, explain, load_data, predict, read
 from veridical.core.errors import InputError, ModelError, UnsupportedError, UsageError
+from veridical.core.files import ExplanationWriter, read_all
 from veridical.explainers import EXPLAINERS
 from veridical.run.batching import portions
 from veridical.run.explaining import explain_to_file
@@ -15,7 +16,10 @@ from veridical.testing import Formula, black_box
 DATA = "planted(train=400, length=8):test[:40]"
 
 
-@pytest.mark.parametrize("method", ["occlusion", "integrated-gradients", "input-x-gradient"])
+@pytest.mark.parametrize(
+    "method",
+    ["occlusion", "integrated-gradients", "input-x-gradient", "lime", "kernel-shap", "deep-lift(complete=true)"],
+)
 def test_the_planted_reason_is_on_top(classifier, method):
     examples = load_data(DATA)
     explanations = explain(classifier, examples, method, target="gold")
@@ -32,7 +36,7 @@ def test_an_explanation_says_how_it_was_made(classifier):
     assert [unit.text for unit in made.units] == ["such", "a", "good", "day"]
     assert made.target in ("negative", "positive")
     assert sum(made.probabilities.values()) == pytest.approx(1)
-    assert made.measures["queries"] == 5
+    assert made.measures["queries"] == 6
     assert made.spec["method"] == {"name": "occlusion", "output": "prob", "eraser": "mask"}
     assert made.spec["model"]["fingerprint"] == classifier.fingerprint
     assert made.spec["versions"]["torch"].startswith("2.")
@@ -129,6 +133,31 @@ def test_bad_examples_do_not_stop_the_others(classifier, tmp_path):
     assert [each.example_id for each in read(tmp_path / "why.parquet")] == [example.id for example in good]
 
 
+@pytest.mark.parametrize("method", list(EXPLAINERS))
+def test_every_method_goes_on_past_empty_texts_and_takes_one_word(classifier, tmp_path, method):
+    texts = ["", "good", "good good good", " ", "a bad day for a good film"]
+    done = explain_to_file(
+        classifier, [Example.of(t, str(i)) for i, t in enumerate(texts)], method, tmp_path / "w.jsonl"
+    )
+    assert [failure.example_id for failure in done.failures] == ["0", "3"]
+    assert [len(each.scores) for each in read(tmp_path / "w.jsonl")] == [1, 3, 7]
+
+
+@pytest.mark.parametrize("method", ["occlusion", "lime", "kernel-shap"])
+def test_a_model_that_always_says_the_same_has_no_reasons(method):
+    constant = Classifier.load(lambda texts: [[0.5, 0.5] for _ in texts])
+    (made,) = explain(constant, ["a good film with a rather long title and so many words in it"], method)
+    assert made.scores == pytest.approx((0.0,) * 14, abs=1e-9)
+    if made.margins:
+        assert made.margins == pytest.approx((0.0,) * 14, abs=1e-6)
+
+
+@pytest.mark.parametrize("target", ["7", "-1", "wonderful"])
+def test_a_class_the_model_does_not_have_is_refused(classifier, target):
+    with pytest.raises(UsageError, match=f"no class '{target}'.*negative, positive"):
+        explain(classifier, ["a good day"], target=target)
+
+
 def test_an_output_that_is_not_a_number_stops_only_its_example(tmp_path):
     model = Classifier.load(lambda texts: [[math.nan, 1.0] if "bad" in text else [0.4, 0.6] for text in texts])
     examples = [Example.of(text, text) for text in ("good", "bad", "fine")]
@@ -143,11 +172,15 @@ class Killed(Exception):
     pass
 
 
-def test_an_interrupted_job_goes_on_and_ends_the_same(classifier, tmp_path, monkeypatch):
+METHODS = ["occlusion", "integrated-gradients", "lime(samples=60)", "kernel-shap(samples=60)"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_interrupted_job_goes_on_and_ends_the_same(classifier, tmp_path, monkeypatch, method):
     examples = load_data(DATA)
     monkeypatch.setattr("veridical.run.batching._EXAMPLES_AT_ONCE", 7)
-    whole = tmp_path / "whole.parquet"
-    explain_to_file(classifier, examples, "occlusion", whole)
+    whole, everything = tmp_path / "whole.parquet", Engine()
+    explain_to_file(classifier, examples, method, whole, engine=everything)
 
     def kill(done):
         seen.append(done)
@@ -157,13 +190,28 @@ def test_an_interrupted_job_goes_on_and_ends_the_same(classifier, tmp_path, monk
     seen = []
     broken = tmp_path / "broken.parquet"
     with pytest.raises(Killed):
-        explain_to_file(classifier, examples, "occlusion", broken, progress=kill)
+        explain_to_file(classifier, examples, method, broken, progress=kill)
     assert len(read(broken)) == 21  # readable while incomplete
     engine = Engine()
-    done = explain_to_file(classifier, examples, "occlusion", broken, engine=engine)
+    done = explain_to_file(classifier, examples, method, broken, engine=engine)
     assert (done.resumed, done.written) == (21, 19)
-    assert engine.cost.queries == 19 * 9  # nothing finished was done again
-    assert read(broken) == read(whole)
+    before = sum(each.measures["queries"] for each in read_all(whole)[:21])
+    assert engine.cost.queries == everything.cost.queries - before  # nothing finished was done again
+    assert read_all(broken) == read_all(whole)  # to the last digit
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_job_killed_while_it_wrote_ends_the_same(classifier, tmp_path, monkeypatch, method):
+    """The file holds a part of what was done together; the rest of it comes out as if nothing had happened."""
+    examples = load_data(DATA)[:20]
+    monkeypatch.setattr("veridical.run.batching._EXAMPLES_AT_ONCE", 7)
+    whole, broken = tmp_path / "whole.parquet", tmp_path / "broken.parquet"
+    explain_to_file(classifier, examples, method, whole)
+    with ExplanationWriter(broken) as writer:
+        writer.write(read_all(whole)[:10])
+    done = explain_to_file(classifier, examples, method, broken)
+    assert (done.resumed, done.written) == (10, 10)
+    assert read_all(broken) == read_all(whole)
 
 
 def test_a_second_method_joins_the_same_file(classifier, tmp_path):
@@ -179,6 +227,8 @@ def test_portions_are_bounded_by_size_and_number():
     assert [len(portion) for portion in portions(texts)] == [2, 2, 1]
     short = [Example(str(index), {"text": "x"}) for index in range(600)]
     assert [len(portion) for portion in portions(short)] == [256, 256, 88]
+    assert [len(portion) for portion in portions(short[:45], lambda _: 1000)] == [10, 10, 10, 10, 5]
+    assert [len(portion) for portion in portions(short[:2], lambda _: 10**6)] == [1, 1]
     assert [len(portion) for portion in portions([Example("huge", {"text": "x" * 10**6})])] == [1]
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from veridical.explainers import EXPLAINERS
+from veridical.explainers import EXPLAINERS, Scores
+from veridical.explainers.base import adding_up
 from veridical.masking import ERASERS
 from veridical.objectives import OBJECTIVES
 from veridical.testing import (
@@ -71,34 +72,112 @@ def test_objectives_keep_their_contract(name, sample):
     check_objective(OBJECTIVES.create(name), sample)
 
 
+FAULTS = {
+    "shape": "scores are",
+    "padding": "slots without a unit",
+    "infinite": "not all finite",
+    "random state": "the same call gave other scores",
+    "neighbours": "alone has other scores",
+    "budget": "padding changes the scores",
+    "weights": "a weight was changed",
+    "gradients": "a gradient was left behind",
+    "mode": "left in another mode",
+    "margins of another shape": "margins are",
+    "negative margins": "a margin is negative",
+    "infinite margins": "a margin is not finite",
+    "infinite measures": "the measure residual is not finite",
+    "one measure for all": "not one per example",
+    "more passes than said": "questions were asked",
+    "no cost": "does not say what it costs",
+    "no meaning": "does not say what a score means",
+    "no weakness": "does not say what it is weak at",
+    "total unsaid": "`total` says",
+    "total without a residual": "`total` says",
+    "margins unsaid": "`margins` says",
+    "margins without any": "`margins` says",
+}
+
+
 @dataclass(frozen=True)
 class Broken:
     """Breaks one clause of the contract at a time, so that the checks are seen to fail."""
 
     how: str
     needs = frozenset()
-    cost = "none"
+
+    @property
+    def cost(self):
+        return "" if self.how == "no cost" else "none"
+
+    @property
+    def meaning(self):
+        return "" if self.how == "no meaning" else "nothing"
+
+    @property
+    def weakness(self):
+        return "" if self.how == "no weakness" else "everything"
+
+    @property
+    def total(self):
+        return "nothing" if "measure" in self.how or self.how == "total without a residual" else ""
+
+    @property
+    def margins(self):
+        return "nothing" if "margins" in self.how and self.how != "margins unsaid" else ""
+
+    def passes(self, units):
+        return 0
 
     def scores(self, case):
+        if self.how == "more passes than said":
+            case.value(case.live[:, None])
+        return Scores(self._values(case), self._margins(case), self._measures(case))
+
+    def _values(self, case):
         scores = torch.zeros(case.live.shape)
         if self.how == "shape":
             return scores[:, 1:]
         if self.how == "padding":
             return scores + 1
+        if self.how == "infinite":
+            return scores.masked_fill(case.live, float("inf"))
         if self.how == "random state":
             return torch.randn(case.live.shape) * case.live
         if self.how == "neighbours":
             return scores.masked_fill(case.live, float(len(case)))
+        if self.how == "budget":
+            return scores.masked_fill(case.live, float(case.engine.tokens == 1))
         if self.how == "weights":
             next(case.classifier.model.parameters()).data.add_(1)
+        if self.how == "gradients":
+            case.classifier.run(case.batch.rows).logits.sum().backward()
         if self.how == "mode":
             case.classifier.model.eval()
-        if self.how == "infinite":
-            return scores.masked_fill(case.live, float("inf"))
         return scores
 
+    def _margins(self, case):
+        margins = torch.zeros(case.live.shape)
+        if self.how == "margins of another shape":
+            return margins[:, 1:]
+        if self.how == "negative margins":
+            return margins - 1
+        if self.how == "infinite margins":
+            return margins + torch.inf
+        return margins if self.how == "margins unsaid" else None
 
-@pytest.mark.parametrize("how", ["shape", "padding", "random state", "neighbours", "weights", "mode", "infinite"])
+    def _measures(self, case):
+        if self.how == "infinite measures":
+            return adding_up(torch.full((len(case),), torch.inf), torch.zeros(len(case)))
+        if self.how == "one measure for all":
+            return {"residual": torch.zeros(())}
+        return adding_up(torch.zeros(len(case)), torch.zeros(len(case))) if self.how == "total unsaid" else {}
+
+
+@pytest.mark.parametrize("how", FAULTS)
 def test_the_checks_notice(how):
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=FAULTS[how]):
         check_explainer(Broken(how))
+
+
+def test_the_checks_pass_what_is_not_broken():
+    check_explainer(Broken("not at all"))

@@ -20,6 +20,7 @@ class Explanation:
 
     `probabilities` is empty for regression. `source` names the method (or `human`), `spec` is how exactly the scores
     were made, `measures` holds numbers about the making: `queries` asked of the model, `truncated_units` it never saw.
+    `margins`, where the scores were estimated from samples, are half the widths of 95% intervals around them.
     """
 
     example_id: str
@@ -32,14 +33,19 @@ class Explanation:
     spec: Mapping[str, Any]
     label: str | float | None = None
     measures: Mapping[str, float] = field(default_factory=dict)
+    margins: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if len(self.scores) != len(self.units):
-            problem = f"{len(self.scores)} scores for {len(self.units)} units"
-            raise InputError(problem, example=self.example_id)
-        for unit, score in zip(self.units, self.scores, strict=True):
-            if not math.isfinite(score):
-                raise InputError(f"the score of {unit.text!r} is {score}", example=self.example_id, field=unit.field)
+        self._check("score", self.scores, least=-math.inf)
+        if self.margins is not None:
+            self._check("margin", self.margins, least=0.0)
+
+    def _check(self, name: str, numbers: tuple[float, ...], least: float) -> None:
+        if len(numbers) != len(self.units):
+            raise InputError(f"{len(numbers)} {name}s for {len(self.units)} units", example=self.example_id)
+        for unit, number in zip(self.units, numbers, strict=True):
+            if not math.isfinite(number) or number < least:
+                raise InputError(f"the {name} of {unit.text!r} is {number}", example=self.example_id, field=unit.field)
 
     def top(self, count: int) -> tuple[tuple[Unit, float], ...]:
         """The `count` units with the highest scores, best first; ties keep their order in the input."""

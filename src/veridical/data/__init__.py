@@ -8,8 +8,19 @@ Dataset('planted(rule=negation):dev[:2]', 2 examples, labels=('negative', 'posit
 from veridical.data.catalogue import Entry, catalogue
 from veridical.data.dataset import Dataset
 from veridical.data.loading import load
-from veridical.data.name import in_split, parse_name, whole
+from veridical.data.name import in_split, parse_name, to_train_on, whole
 from veridical.data.registry import DATASETS
 from veridical.data.source import Source
 
-__all__ = ["DATASETS", "Dataset", "Entry", "Source", "catalogue", "in_split", "load", "parse_name", "whole"]
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "Entry",
+    "Source",
+    "catalogue",
+    "in_split",
+    "load",
+    "parse_name",
+    "to_train_on",
+    "whole",
+]

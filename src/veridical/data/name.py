@@ -62,6 +62,12 @@ def in_split(text: str, split: str) -> str:
     return str(replace(parse_name(text), split=split, subsets=()))
 
 
+def to_train_on(text: str) -> str:
+    """The name of what `train` learns from, for data that was named without a split: `reviews` is `reviews:train`."""
+    name = parse_name(text)
+    return str(replace(name, split=name.split or "train"))
+
+
 def whole(text: str) -> str:
     """The name of the data without its subsets: `reviews:test[:100]` is a part of `reviews:test`."""
     return str(replace(parse_name(text), subsets=()))

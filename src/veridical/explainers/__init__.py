@@ -2,10 +2,15 @@
 
 from veridical.core.registry import Registry
 from veridical.explainers.attention import Attention, AttentionAllLayers, AttentionLastLayer
-from veridical.explainers.base import Explainer
+from veridical.explainers.base import Explainer, Scores
+from veridical.explainers.deep_lift import DeepLift
+from veridical.explainers.deep_shap import DeepSHAP
 from veridical.explainers.gradient import Gradient
 from veridical.explainers.input_x_gradient import InputXGradient
 from veridical.explainers.integrated_gradients import IntegratedGradients
+from veridical.explainers.kernel_shap import KernelShap
+from veridical.explainers.lime import Lime
+from veridical.explainers.lrp import LRP
 from veridical.explainers.occlusion import Occlusion
 from veridical.explainers.random import Random
 from veridical.explainers.scaled_attention import ScaledAttention
@@ -22,20 +27,31 @@ EXPLAINERS: Registry[Explainer] = Registry(
         "gradient": Gradient,
         "input-x-gradient": InputXGradient,
         "integrated-gradients": IntegratedGradients,
+        "deep-lift": DeepLift,
+        "deep-shap": DeepSHAP,
+        "lrp": LRP,
         "occlusion": Occlusion,
+        "lime": Lime,
+        "kernel-shap": KernelShap,
     },
 )
 
 __all__ = [
     "EXPLAINERS",
+    "LRP",
     "Attention",
     "AttentionAllLayers",
     "AttentionLastLayer",
+    "DeepLift",
+    "DeepSHAP",
     "Explainer",
     "Gradient",
     "InputXGradient",
     "IntegratedGradients",
+    "KernelShap",
+    "Lime",
     "Occlusion",
     "Random",
     "ScaledAttention",
+    "Scores",
 ]

@@ -8,6 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from veridical.explainers.base import Scores
 from veridical.masking import Case
 from veridical.masking.case import Pieces
 from veridical.models import Classifier, Output, Rows
@@ -23,8 +24,18 @@ class Attention:
     pieces: Pieces = "sum"
     needs: ClassVar[frozenset[str]] = frozenset({"cls-attentions"})
     cost: ClassVar[str] = "1 forward"
+    meaning: ClassVar[str] = (
+        "The share of the first token's attention in the last layer that goes to the word. Never negative."
+    )
+    weakness: ClassVar[str] = (
+        "Attention is not an effect: it has no sign, and says nothing of what the model did with what it looked at. By "
+        "the last layer each position is a mixture of all words."
+    )
 
-    def scores(self, case: Case) -> Tensor:
+    def passes(self, units: int) -> int:
+        return 1
+
+    def scores(self, case: Case) -> Scores:
         def attended(rows: Rows, _: Tensor) -> Tensor:
             with torch.no_grad():
                 output, weights = last_layer(case.classifier, rows)
@@ -32,7 +43,7 @@ class Attention:
 
         tokens = case.rowwise(attended, passes=0)
         words = case.to_units(tokens, self.pieces)
-        return words / words.sum(1, keepdim=True).clamp(min=torch.finfo(words.dtype).tiny)
+        return Scores(words / words.sum(1, keepdim=True).clamp(min=torch.finfo(words.dtype).tiny))
 
 
 @dataclass(frozen=True)
@@ -42,8 +53,15 @@ class _PooledAttention:
     pieces: Pieces = "sum"
     needs: ClassVar[frozenset[str]] = frozenset({"attentions"})
     cost: ClassVar[str] = "1 forward"
+    weakness: ClassVar[str] = (
+        "Attention is not an effect: it has no sign, and says nothing of what the model did with what it looked at. "
+        "Heads that do different things are averaged."
+    )
 
-    def scores(self, case: Case) -> Tensor:
+    def passes(self, units: int) -> int:
+        return 1
+
+    def scores(self, case: Case) -> Scores:
         def pooled(rows: Rows, _: Tensor) -> Tensor:
             with torch.no_grad():
                 layers = self._choose(case.classifier.run(rows, attentions=True))
@@ -51,7 +69,7 @@ class _PooledAttention:
 
         windows = torch.bincount(case.batch.rows.owner, minlength=len(case))
         tokens = case.rowwise(pooled, passes=0) / windows[case.batch.rows.owner][:, None]
-        return case.to_units(tokens, self.pieces)
+        return Scores(case.to_units(tokens, self.pieces))
 
     def _choose(self, output: Output) -> tuple[Tensor, ...]:
         raise NotImplementedError
@@ -61,6 +79,8 @@ class _PooledAttention:
 class AttentionLastLayer(_PooledAttention):
     """All heads of the last layer: the mean of their attention logits over all query words, then one softmax."""
 
+    meaning: ClassVar[str] = "How much all words look at the word in the last layer. Never negative."
+
     def _choose(self, output: Output) -> tuple[Tensor, ...]:
         assert output.attentions is not None
         return output.attentions[-1:]
@@ -69,6 +89,8 @@ class AttentionLastLayer(_PooledAttention):
 @dataclass(frozen=True)
 class AttentionAllLayers(_PooledAttention):
     """All heads of all layers: the mean of their attention logits over all query words, then one softmax."""
+
+    meaning: ClassVar[str] = "How much all words look at the word, in all layers together. Never negative."
 
     def _choose(self, output: Output) -> tuple[Tensor, ...]:
         assert output.attentions is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from torch import Tensor
@@ -9,16 +11,42 @@ from torch import Tensor
 from veridical.masking import Case
 
 
+@dataclass(frozen=True)
+class Scores:
+    """What a method found: `values` [B, U], one score per unit; slots that are not live are 0.
+
+    A method that draws samples also gives `margins` [B, U], half the width of a 95% interval around each value. A
+    method whose scores should add up to something gives the `measures` [B] that `adding_up` makes.
+    """
+
+    values: Tensor
+    margins: Tensor | None = None
+    measures: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+def adding_up(total: Tensor, difference: Tensor) -> dict[str, Tensor]:
+    """The measures of scores with this total [B] where this difference [B] between two outputs is to be explained."""
+    return {"difference": difference, "residual": total - difference}
+
+
 class Explainer(Protocol):
     """A method that scores the units of a case, positive where a unit speaks for the target.
 
     `needs` are abilities of the classifier; a model without them is refused by name. `cost` says, for `n` units, how
-    many passes of the model one explanation takes.
+    many passes of the model one explanation takes after the prediction. `meaning` says what a score is, and `weakness`
+    where not to trust it: they help people choose. Two more are there where they apply: `total` says what the scores
+    add up to, if there is a residual; `margins` what the margins cover.
     """
 
     needs: ClassVar[frozenset[str]]
     cost: ClassVar[str]
+    meaning: ClassVar[str]
+    weakness: ClassVar[str]
 
-    def scores(self, case: Case) -> Tensor:
-        """One score per unit, [B, U]; slots that are not live are 0."""
+    def passes(self, units: int) -> int:
+        """The most model inputs that an example of so many units takes, beside the one that binds it to its case."""
+        ...
+
+    def scores(self, case: Case) -> Scores:
+        """The scores of a case's units."""
         ...

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from veridical.explainers.base import Scores
 from veridical.explainers.gradients import Aggregate, aggregate, input_gradient
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
@@ -27,15 +28,25 @@ class Gradient:
     pieces: Pieces = "sum"
     needs: ClassVar[frozenset[str]] = frozenset({"gradients"})
     cost: ClassVar[str] = "1 forward, 1 backward"
+    meaning: ClassVar[str] = (
+        "How strongly the output reacts to a tiny change of the word's embedding: sensitivity. Never negative."
+    )
+    weakness: ClassVar[str] = (
+        "Sensitivity is not contribution: where the model is sure (saturation), a decisive word has a small gradient. "
+        "The sign that `aggregate=mean` gives has no simple meaning."
+    )
     presets: ClassVar[dict[str, dict[str, object]]] = {
         "smat": {"aggregate": "l2"},
         "saliency": {"aggregate": "mean"},
         "captum": {"aggregate": "mean", "absolute": True},
     }
 
-    def scores(self, case: Case) -> Tensor:
+    def passes(self, units: int) -> int:
+        return 1
+
+    def scores(self, case: Case) -> Scores:
         def reaction(rows: Rows, pull: Tensor) -> Tensor:
             _, gradient = input_gradient(case.classifier, rows, pull)
             return aggregate(gradient.abs() if self.absolute else gradient, self.aggregate)
 
-        return case.to_units(case.rowwise(reaction, self.output), self.pieces)
+        return Scores(case.to_units(case.rowwise(reaction, self.output), self.pieces))

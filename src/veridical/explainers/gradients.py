@@ -1,4 +1,4 @@
-"""Gradients by the input embeddings, and how a vector per word becomes a score per word."""
+"""Gradients by the input embeddings, where paths to them start, and how a vector per word becomes a score per word."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from veridical.core.errors import UnsupportedError
+from veridical.masking import Case
+from veridical.masking.case import Scale
 from veridical.models import Classifier, Rows
 
 Aggregate = Literal["sum", "mean", "l2", "abs_sum"]
 """Sum, mean or length of a word's vector, or the absolute value of its sum."""
+
+Baseline = Literal["all", "content"]
+"""Which embeddings are zero in the input that an input is compared with: all, or all but those of special tokens."""
 
 
 def aggregate(vectors: Tensor, how: Aggregate) -> Tensor:
@@ -33,3 +39,18 @@ def input_gradient(
     output = classifier.run(rows, embeds=leaf)
     (gradient,) = torch.autograd.grad((output.logits * pull).sum(), leaf)
     return leaf.detach(), gradient
+
+
+def start_of(rows: Rows, embeds: Tensor, baseline: Baseline) -> Tensor:
+    """The embeddings to compare with, [R, L, d]."""
+    if baseline == "all":
+        return torch.zeros_like(embeds)
+    return embeds * (rows.unit_of < 0)[..., None].to(embeds)
+
+
+def check_windows(case: Case, scale: Scale, method: str) -> None:
+    """Refuse to share out a probability of several windows: only their logits are averaged."""
+    if scale != "logit" and len(case.batch.rows) > len(case):
+        raise UnsupportedError(
+            f"{method} of a {scale} is not defined window by window", remedy="Use output=logit, or long=truncate."
+        )

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from veridical.explainers.base import Scores
 from veridical.explainers.gradients import Aggregate, aggregate, input_gradient
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
@@ -22,15 +23,24 @@ class InputXGradient:
     pieces: Pieces = "sum"
     needs: ClassVar[frozenset[str]] = frozenset({"gradients"})
     cost: ClassVar[str] = "1 forward, 1 backward"
+    meaning: ClassVar[str] = (
+        "What the word would contribute if the model were linear between zero embeddings and the text. Signed."
+    )
+    weakness: ClassVar[str] = (
+        "Wrong where the model bends on that way, and near 0 for every word where the output is saturated."
+    )
     presets: ClassVar[dict[str, dict[str, object]]] = {
         "saloss": {"aggregate": "abs_sum", "output": "prob"},
         "regex": {"aggregate": "l2"},
         "smat": {"aggregate": "sum"},
     }
 
-    def scores(self, case: Case) -> Tensor:
+    def passes(self, units: int) -> int:
+        return 1
+
+    def scores(self, case: Case) -> Scores:
         def product(rows: Rows, pull: Tensor) -> Tensor:
             embeds, gradient = input_gradient(case.classifier, rows, pull)
             return aggregate(embeds * gradient, self.aggregate)
 
-        return case.to_units(case.rowwise(product, self.output), self.pieces)
+        return Scores(case.to_units(case.rowwise(product, self.output), self.pieces))

@@ -5,87 +5,109 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from veridical.core.errors import UnsupportedError
-from veridical.explainers.gradients import Aggregate, aggregate
+from veridical.explainers.base import Scores, adding_up
+from veridical.explainers.gradients import Aggregate, Baseline, aggregate, check_windows, start_of
+from veridical.explainers.quadrature import Rule, finer, quadrature
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Rows
-
-Rule = Literal["gauss-legendre", "midpoint", "trapezoid", "left", "right"]
 
 
 @dataclass(frozen=True)
 class IntegratedGradients:
     """Each word's share of the difference between the output for the input and for zero embeddings.
 
-    With `aggregate=sum` the shares of all positions add up to that difference (completeness); `l2` gives that up.
-    `baseline=content` leaves special tokens in place, `all` starts from zero everywhere, as the papers do.
+    The shares of all positions add up to that difference as far as the integral is right, so the `residual` tells its
+    error. `steps=auto` doubles the steps of each text until the residual is at most `tolerance` times the sum of the
+    absolute shares, or until there are `most` steps; a number takes so many steps of the `rule`. `baseline=content`
+    leaves special tokens in place, `all` starts from zero everywhere, as the papers do. `aggregate=l2` gives up adding
+    up, but the residual is still that of the shares.
     """
 
-    steps: int = 50
+    steps: int | Literal["auto"] = "auto"
+    tolerance: float = 0.01
+    most: int = 128
     rule: Rule = "gauss-legendre"
-    baseline: Literal["all", "content"] = "all"
+    baseline: Baseline = "all"
     aggregate: Aggregate = "sum"
     output: Scale = "logit"
     pieces: Pieces = "sum"
     needs: ClassVar[frozenset[str]] = frozenset({"gradients"})
-    cost: ClassVar[str] = "steps x (1 forward, 1 backward)"
+    cost: ClassVar[str] = "steps x (1 forward, 1 backward) + 1 forward"
+    meaning: ClassVar[str] = (
+        "The word's share of the difference between the output for the text and for zero embeddings. Signed."
+    )
+    total: ClassVar[str] = "the output minus that for zero embeddings; special tokens have shares, too"
+    weakness: ClassVar[str] = (
+        "Zero embeddings are a choice, and other baselines give other scores. On the way from there the model sees "
+        "inputs that are no texts, and that it was not trained on."
+    )
     presets: ClassVar[dict[str, dict[str, object]]] = {
         "regex": {"steps": 50, "aggregate": "l2"},
         "smat": {"steps": 10},
         "smat-plausibility": {"steps": 50},
     }
 
-    def scores(self, case: Case) -> Tensor:
-        return case.to_units(self.token_scores(case), self.pieces)
+    def passes(self, units: int) -> int:
+        return (self.most if self.steps == "auto" else self.steps + 1) + 1
 
-    def token_scores(self, case: Case) -> Tensor:
-        """Scores of all positions, special tokens too: [R, L]. With `sum` each example's add up to the difference."""
-        self._check_windows(case)
-        points, weights = quadrature(self.rule, self.steps)
+    def scores(self, case: Case) -> Scores:
+        check_windows(case, self.output, "integrated gradients")
+        difference = self._difference(case)
+        shares = self._refined(case, difference) if self.steps == "auto" else self._fixed(case, self.steps)
+        tokens = aggregate(shares, self.aggregate)
+        return Scores(case.to_units(tokens, self.pieces), measures=adding_up(_total(case, shares), difference))
 
-        def contribution(rows: Rows, step: Tensor) -> Tensor:
+    def _fixed(self, case: Case, steps: int) -> Tensor:
+        points, weights = quadrature(self.rule, steps)
+        row = torch.arange(len(case.batch.rows)).repeat_interleave(len(points))
+        return self._gradients(case, row, points.repeat(len(case.batch.rows)), weights.repeat(len(case.batch.rows)))
+
+    def _refined(self, case: Case, difference: Tensor) -> Tensor:
+        """The integral with as many steps as each example needs; finer levels use the points of coarser ones."""
+        owner = case.batch.rows.owner
+        total = torch.zeros(1)
+        shares = torch.zeros(0)
+        unsure = torch.ones(len(case), dtype=torch.bool)
+        steps = 0
+        while unsure.any() and steps < self.most:
+            steps, points, weights = finer(steps)
+            rows = torch.nonzero(unsure[owner])[:, 0]
+            row = rows.repeat_interleave(len(points))
+            total = total + self._gradients(case, row, points.repeat(len(rows)), weights.repeat(len(rows)))
+            shares = (
+                torch.where(unsure[owner][:, None, None], total / steps, shares) if shares.numel() else total / steps
+            )
+            allowed = self.tolerance * _total(case, shares, absolute=True)
+            unsure &= (_total(case, shares) - difference).abs() > allowed
+        return shares
+
+    def _gradients(self, case: Case, row: Tensor, points: Tensor, weights: Tensor) -> Tensor:
+        """Weighted gradients at points of the way, times its length, summed per row: [R, L, d]."""
+
+        def contribution(rows: Rows, visit: Tensor) -> Tensor:
             embeds = case.classifier.embed(rows).detach()
-            start = self._start(rows, embeds)
-            path = torch.lerp(start, embeds, points[step].to(embeds)[:, None, None]).requires_grad_()
+            start = start_of(rows, embeds, self.baseline)
+            path = torch.lerp(start, embeds, points[visit].to(embeds)[:, None, None]).requires_grad_()
             logits = case.classifier.run(rows, embeds=path).logits
             share = case.shares(rows).to(logits.device)
             value = case.scaled(logits, case.targets[rows.owner].to(logits.device), self.output) * share
             (gradient,) = torch.autograd.grad(value.sum(), path)
-            return gradient * (embeds - start) * weights[step].to(embeds)[:, None, None]
+            return gradient * (embeds - start) * weights[visit].to(embeds)[:, None, None]
 
-        return aggregate(case.rowsum(contribution, self.steps_run), self.aggregate)
+        return case.rowsum(contribution, row)
 
-    @property
-    def steps_run(self) -> int:
-        """The number of points where a gradient is taken; the trapezoid rule has one more than steps."""
-        return self.steps + (self.rule == "trapezoid")
-
-    def _start(self, rows: Rows, embeds: Tensor) -> Tensor:
-        if self.baseline == "all":
-            return torch.zeros_like(embeds)
-        return embeds * (rows.unit_of < 0)[..., None].to(embeds)
-
-    def _check_windows(self, case: Case) -> None:
-        if self.output != "logit" and len(case.batch.rows) > len(case):
-            raise UnsupportedError(
-                f"integrated gradients of a {self.output} are not defined window by window",
-                remedy="Use output=logit, or long=truncate.",
-            )
+    def _difference(self, case: Case) -> Tensor:
+        nothing = case.outputs(lambda rows: start_of(rows, case.classifier.embed(rows), self.baseline))
+        whole, start = (case.scaled(each, case.targets, self.output) for each in (case.output.logits, nothing))
+        return whole - start
 
 
-def quadrature(rule: Rule, steps: int) -> tuple[Tensor, Tensor]:
-    """Points in [0, 1] and weights that sum to 1."""
-    if rule == "gauss-legendre":
-        points, weights = np.polynomial.legendre.leggauss(steps)
-        return torch.tensor((points + 1) / 2), torch.tensor(weights / 2)
-    if rule == "trapezoid":
-        weights = np.full(steps + 1, 1 / steps)
-        weights[[0, -1]] /= 2
-        return torch.tensor(np.linspace(0, 1, steps + 1)), torch.tensor(weights)
-    shift = {"left": 0.0, "midpoint": 0.5, "right": 1.0}[rule]
-    return (torch.arange(steps, dtype=torch.float64) + shift) / steps, torch.full((steps,), 1 / steps).double()
+def _total(case: Case, shares: Tensor, absolute: bool = False) -> Tensor:
+    """The sum [B] over all positions of each example's shares [R, L, d], special tokens included."""
+    tokens = shares.sum(2)
+    rows = (tokens.abs() if absolute else tokens).sum(1)
+    return torch.zeros(len(case)).index_add(0, case.batch.rows.owner, rows)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 
+from veridical.explainers.base import Scores, adding_up
 from veridical.masking import Case
 from veridical.masking.case import Scale
 
@@ -22,14 +22,27 @@ class Occlusion:
     eraser: str = "mask"
     needs: ClassVar[frozenset[str]] = frozenset()
     cost: ClassVar[str] = "n + 1 forwards"
+    meaning: ClassVar[str] = "How much the log-probability falls when the word alone is taken away. Signed."
+    total: ClassVar[str] = (
+        "the output minus that of the empty text only if no words act together; the residual tells how far they do"
+    )
+    weakness: ClassVar[str] = (
+        "Blind to redundancy: where either of two words would do, both score 0. The eraser matters, and a text with a "
+        "hole may be unlike any the model was trained on."
+    )
 
-    def scores(self, case: Case) -> Tensor:
+    def passes(self, units: int) -> int:
+        return units + 1
+
+    def scores(self, case: Case) -> Scores:
         live = case.live
         example, unit = torch.nonzero(live, as_tuple=True)  # one question per unit
         keep = live[example]
         keep[torch.arange(len(unit)), unit] = False
-        without = case.with_eraser(self.eraser).ask(example, keep, self.output)
+        erased = case.with_eraser(self.eraser)
+        without = erased.ask(example, keep, self.output)
+        nothing = erased.value(torch.zeros_like(live)[:, None], self.output)[:, 0]
         whole = case.scaled(case.output.logits, case.targets, self.output)
         scores = torch.zeros(live.shape)
         scores[example, unit] = whole[example] - without
-        return scores
+        return Scores(scores, measures=adding_up(scores.sum(1), whole - nothing))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor
 
+from veridical.explainers.base import Scores
 from veridical.masking import Case
 
 
@@ -19,11 +19,18 @@ class Random:
     draw: Literal["normal", "uniform"] = "normal"
     needs: ClassVar[frozenset[str]] = frozenset()
     cost: ClassVar[str] = "none"
+    meaning: ClassVar[str] = "Nothing: it is chance."
+    weakness: ClassVar[str] = (
+        "It knows nothing of the model. A method that does not clearly beat it is of no use on your data."
+    )
 
-    def scores(self, case: Case) -> Tensor:
+    def passes(self, units: int) -> int:
+        return 0
+
+    def scores(self, case: Case) -> Scores:
         scores = torch.zeros(case.live.shape)
         for index, units in enumerate(case.batch.units):
             function = torch.randn if self.draw == "normal" else torch.rand
             # Drawn from the example's own generator: its neighbours in a batch must not change its scores.
             scores[index, : len(units)] = function(len(units), generator=case.generator(index, self.seed))
-        return scores
+        return Scores(scores)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from veridical.explainers.attention import first_token_mean, last_layer
+from veridical.explainers.base import Scores
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Rows
@@ -28,9 +29,17 @@ class ScaledAttention:
     pieces: Pieces = "sum"
     needs: ClassVar[frozenset[str]] = frozenset({"cls-attentions", "attention-gradients", "gradients"})
     cost: ClassVar[str] = "1 forward, 1 backward"
+    meaning: ClassVar[str] = "The attention to the word, times how much more of it would raise the output. Signed."
+    weakness: ClassVar[str] = (
+        "It sees the last layer only, where each position is already a mixture of all words, and no path around its "
+        "attention."
+    )
     presets: ClassVar[dict[str, dict[str, object]]] = {"saloss": {"output": "prob"}}
 
-    def scores(self, case: Case) -> Tensor:
+    def passes(self, units: int) -> int:
+        return 1
+
+    def scores(self, case: Case) -> Scores:
         def scaled(rows: Rows, pull: Tensor) -> Tensor:
             # Without embeddings that want a gradient, a frozen model would build no graph.
             embeds = case.classifier.embed(rows).detach().requires_grad_()
@@ -40,4 +49,4 @@ class ScaledAttention:
                 return first_token_mean(output, weights * gradient, rows)
             return first_token_mean(output, weights, rows) * first_token_mean(output, gradient, rows)
 
-        return case.to_units(case.rowwise(scaled, self.output), self.pieces)
+        return Scores(case.to_units(case.rowwise(scaled, self.output), self.pieces))

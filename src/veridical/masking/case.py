@@ -118,47 +118,78 @@ class Case:
             chosen = logits.softmax(-1) if scale == "prob" else logits.log_softmax(-1)
         return chosen.gather(1, targets[:, None])[:, 0]
 
-    def rowwise(self, score: Callable[[Rows, Tensor], Tensor], scale: Scale = "logit", passes: int = 1) -> Tensor:
+    def rowwise(
+        self, score: Callable[[Rows, Tensor], Tensor], scale: Scale = "logit", passes: int = 1, copies: int = 1
+    ) -> Tensor:
         """Apply a function to bounded portions of rows and gather its token scores, [R, L].
 
         The function gets rows and their `pull` [r, C], the derivative of the explained value by each row's logits, and
-        gives [r, l]. Gradients are enabled inside. `passes` says how many backward passes it makes.
+        gives [r, l]. Gradients are enabled inside. `passes` says how many backward passes it makes, `copies` how many
+        rows it runs for each that it is given.
         """
         rows = self.batch.rows
         pull = self.pull(self.output.logits, scale)
         result = torch.zeros(rows.unit_of.shape)
-        with torch.enable_grad(), self.classifier.evaluating(), self.engine.casting(self.classifier):
-            for index in self.engine.packs(rows.lengths):
-                part = rows.select(index)
-                scored = score(part, pull[index].to(self.classifier.device))
-                result[index, : scored.shape[1]] = scored.detach().float().cpu()
-                self.engine.cost.forwards += len(index)
-                self.engine.cost.backwards += passes * len(index)
-                self.engine.watch(len(index))
-        self._count(torch.ones_like(self.asked))
+
+        def work(pack: Tensor) -> None:
+            scored = score(rows.select(pack), pull[pack].to(self.classifier.device))
+            result[pack, : scored.shape[1]] = scored.detach().float().cpu()
+
+        self._work(torch.arange(len(rows)), work, passes, copies)
+        self._count(torch.full_like(self.asked, copies))
         return result
 
-    def rowsum(self, term: Callable[[Rows, Tensor], Tensor], repeats: int) -> Tensor:
-        """Sum a function over `repeats` visits to each row, in bounded portions: [R, L, d].
+    def rowsum(self, term: Callable[[Rows, Tensor], Tensor], row: Tensor) -> Tensor:
+        """Sum a function over visits to rows, in bounded portions: [R, L, d], 0 for rows without a visit.
 
-        The function gets rows and which visit this is to each of them, and gives [r, l, d]. Visits to different rows
-        share batches. Gradients are enabled inside.
+        `row` [V] says which row each visit is to. The function gets the rows of some visits and their indices into
+        `row`, and gives [v, l, d]. Visits to different rows share batches. Gradients are enabled inside.
         """
         rows = self.batch.rows
-        row = torch.arange(len(rows)).repeat_interleave(repeats)
-        visit = torch.arange(repeats).repeat(len(rows))
-        total = torch.zeros(0)
-        with torch.enable_grad(), self.classifier.evaluating(), self.engine.casting(self.classifier):
-            for pack in self.engine.packs(rows.lengths[row]):
-                part = term(rows.select(row[pack]), visit[pack]).detach().float().cpu()
-                if not total.numel():
-                    total = torch.zeros(*rows.unit_of.shape, part.shape[2])
-                total[:, : part.shape[1]].index_add_(0, row[pack], part)
-                self.engine.cost.forwards += len(pack)
-                self.engine.cost.backwards += len(pack)
-                self.engine.watch(len(pack))
-        self._count(torch.full_like(self.asked, repeats))
+        total = torch.zeros(*rows.unit_of.shape, 1)
+
+        def work(pack: Tensor) -> None:
+            nonlocal total
+            part = term(rows.select(row[pack]), pack).detach().float().cpu()
+            if total.shape[2] != part.shape[2]:  # known only now
+                total = torch.zeros(*rows.unit_of.shape, part.shape[2])
+            total[:, : part.shape[1]].index_add_(0, row[pack], part)
+
+        self._work(row, work)
+        self._count(torch.bincount(rows.owner[row], minlength=len(self)))
         return total
+
+    def outputs(self, embeds: Callable[[Rows], Tensor]) -> Tensor:
+        """All outputs of the examples when their rows have other embeddings [r, l, d]: [B, C], without gradients."""
+        rows = self.batch.rows
+        found = torch.empty(len(rows), self.output.logits.shape[1])
+
+        def work(pack: Tensor) -> None:
+            part = rows.select(pack)
+            with torch.no_grad():
+                found[pack] = self.classifier.run(part, embeds=embeds(part)).logits.float().cpu()
+
+        self._work(torch.arange(len(rows)), work, passes=0)
+        self._count(torch.ones_like(self.asked))
+        return average_windows(found, rows.owner, len(self))
+
+    def rowvisits(self, score: Callable[[Rows, Tensor], Tensor], wanted: Tensor, copies: int = 1) -> Tensor:
+        """Apply a function to the `wanted` [B, V] visits to each example and keep its token scores apart: [V, R, L].
+
+        The function gets rows and which visit this is to each of them, and gives [r, l]; visits that are not wanted
+        score 0. Visits to different rows share batches. Gradients are enabled inside. `copies` is as for `rowwise`.
+        """
+        rows = self.batch.rows
+        row, visit = torch.nonzero(wanted[rows.owner], as_tuple=True)
+        result = torch.zeros(wanted.shape[1], *rows.unit_of.shape)
+
+        def work(pack: Tensor) -> None:
+            scored = score(rows.select(row[pack]), visit[pack])
+            result[visit[pack], row[pack], : scored.shape[1]] = scored.detach().float().cpu()
+
+        self._work(row, work, copies=copies)
+        self._count(copies * wanted.sum(1))
+        return result
 
     def shares(self, rows: Rows) -> Tensor:
         """The part each row has in its example's output: 1, or 1 / windows of a long document."""
@@ -204,6 +235,16 @@ class Case:
                 value.pixels.tobytes() if isinstance(value, Image) else value.encode("utf-8", "surrogatepass")
             )
         return torch.Generator().manual_seed(int.from_bytes(digest.digest()[:8], "big") >> 1)
+
+    def _work(self, row: Tensor, work: Callable[[Tensor], None], passes: int = 1, copies: int = 1) -> None:
+        """Do something for each of many rows [N], with gradients; `work` gets indices into them, a pack at a time."""
+        lengths = self.batch.rows.lengths[row] * copies
+        with torch.enable_grad(), self.classifier.evaluating(), self.engine.casting(self.classifier):
+            for pack in self.engine.packs(lengths):
+                work(pack)
+                self.engine.cost.forwards += copies * len(pack)
+                self.engine.cost.backwards += passes * len(pack)
+                self.engine.watch(len(pack))
 
     def _count(self, questions: Tensor) -> None:
         self.asked.add_(questions)

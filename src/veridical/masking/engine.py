@@ -77,7 +77,7 @@ class Engine:
         # Filled in place: a small tensor kept from each batch would lie between the large ones the next batch frees,
         # and the heap would grow with the number of batches.
         found = torch.empty(len(index), max(1, len(classifier.labels)))
-        with torch.no_grad(), classifier.evaluating(), self.casting(classifier):
+        with torch.no_grad(), classifier.evaluating(), classifier.fused(), self.casting(classifier):
             for pack in self.packs(rows.lengths[index]):
                 found[pack] = classifier.run(rows.select(index[pack])).logits.float().cpu()
                 self.cost.forwards += len(pack)

@@ -25,13 +25,15 @@ class Classifier(ABC):
 
     `labels` are the class names in output order, empty for regression. `provides` says what the model can give beside
     its outputs: `gradients`, `attentions`, `cls-attentions` (what the first token attends to), `attention-gradients`
-    (the output can be differentiated by them), `embeddings`, `hidden` states, and the erasers it knows; a method that
-    needs more is refused by name.
+    (the output can be differentiated by them), `embeddings`, `hidden` states, `bert-layers` (it is a stack of layers of
+    BERT's kind, for rules made for them), and the erasers it knows; a method that needs more is refused by name.
+    `trained_on` names the data a model was trained on, where that is known.
     """
 
     kind: str
     labels: tuple[str, ...]
     provides: frozenset[str] = frozenset()
+    trained_on: str | None = None
 
     @classmethod
     def load(cls, source: Any, **settings: Any) -> Classifier:
@@ -64,6 +66,11 @@ class Classifier(ABC):
         return not self.labels
 
     @property
+    def family(self) -> str:
+        """What sort of model this is, for messages."""
+        return self.kind
+
+    @property
     def device(self) -> torch.device:
         return torch.device("cpu")
 
@@ -76,6 +83,11 @@ class Classifier(ABC):
     @contextmanager
     def evaluating(self) -> Iterator[None]:
         """Dropout off, and everything as it was afterwards."""
+        yield
+
+    @contextmanager
+    def fused(self) -> Iterator[None]:
+        """As fast as it goes when nothing but outputs is asked for: neither attentions nor gradients of gradients."""
         yield
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -108,7 +120,7 @@ class Classifier(ABC):
         if missing := [ability for ability in abilities if ability not in self.provides]:
             able = ", ".join(sorted(self.provides)) or "outputs only"
             raise UnsupportedError(
-                f"{asker} needs {' and '.join(missing)}, which {self.kind} models do not give",
+                f"{asker} needs {' and '.join(missing)}, which {self.family} models do not give",
                 remedy=f"This model gives: {able}. `veridical list explainers` shows what each method needs.",
             )
 

@@ -29,7 +29,7 @@ class ImageClassifier(Transformer):
     """
 
     kind = "image"
-    provides = Transformer.provides | {"delete", "mask", "pad", "pad_attn", "zero"}
+    provides = Transformer.provides | {"bert-layers", "delete", "mask", "pad", "pad_attn", "zero"}
 
     def __init__(
         self, model: PreTrainedModel, *, mean: float | Sequence[float] = 0.5, std: float | Sequence[float] = 0.5

@@ -21,12 +21,16 @@ from transformers.utils import cached_file
 from veridical.core.errors import ModelError, UsageError
 from veridical.core.hub import only_local
 from veridical.core.registry import unknown
+from veridical.data import to_train_on
 from veridical.models.black_box import BlackBox
 from veridical.models.classifier import Classifier
 from veridical.models.images import ImageClassifier
 from veridical.models.quiet import quietly
 from veridical.models.text import TextClassifier
 from veridical.models.transformer import SETTINGS, Transformer
+
+RECORD = "run.json"
+"""The file beside the weights that says what was trained, on what, and how good it is."""
 
 
 def load(source: Any, **settings: Any) -> Classifier:
@@ -119,6 +123,15 @@ def saved_settings(source: str) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name != "kind"}
 
 
+def training_data(source: str) -> str | None:
+    """The name of the data that a model was trained on; None for a model that Veridical did not train."""
+    try:
+        record = json.loads((Path(source) / RECORD).read_text(encoding="utf-8"))
+        return to_train_on(record["data"])
+    except (OSError, ValueError, KeyError, TypeError, UsageError):  # no such file, or one of somebody else
+        return None
+
+
 def _from_folder(source: str, settings: dict[str, Any]) -> Classifier:
     config = load_config(source)
     saved = saved_settings(source)
@@ -131,7 +144,10 @@ def _from_folder(source: str, settings: dict[str, Any]) -> Classifier:
         classifier = wrap(model, tokenizer, **saved)
     except UsageError as error:
         raise ModelError(f"{Path(source) / SETTINGS}: {error.problem}", remedy=error.remedy) from error
-    return wrap(model, tokenizer, **{**saved, **settings}) if settings else classifier
+    if settings:
+        classifier = wrap(model, tokenizer, **{**saved, **settings})
+    classifier.trained_on = training_data(source)
+    return classifier
 
 
 def _from_model(model: PreTrainedModel, settings: dict[str, Any]) -> Classifier:

@@ -31,6 +31,8 @@ _BEFORE_HIDING = "attention_mask_before_hiding"
 _PADDING_MATTERS = {"convbert", "fnet", "funnel", "nystromformer", "reformer", "xlnet", "yoso"}
 # These make their own attention masks of the words that are there, and take no weights in between.
 _ALL_OR_NOTHING = {"longformer", "deberta-v2", "deberta", "modernbert"}
+# Made of BERT's parts: linear layers, activations, residual sums with LayerNorm, attention by plain dot products.
+_BERT_LIKE = {"albert", "bert", "camembert", "distilbert", "electra", "roberta", "xlm-roberta"}
 
 
 class TextClassifier(Transformer):
@@ -190,6 +192,11 @@ class TextClassifier(Transformer):
         return vectors
 
     @property
+    def _can_fuse(self) -> bool:
+        # Where the first words are hidden, a word that sees only them sees nothing, which each attention takes its way.
+        return super()._can_fuse and not self._decides_on_last_token
+
+    @property
     def _entrance(self) -> nn.Module:
         return _word_path(self.model)[-1]
 
@@ -208,6 +215,8 @@ class TextClassifier(Transformer):
         abilities = Transformer.provides | {"delete", "pad", "pad_attn", "zero"}
         if self.tokenizer.mask_token_id is not None:
             abilities |= {"mask"}
+        if self.model.config.model_type in _BERT_LIKE:
+            abilities |= {"bert-layers"}
         if self.model.config.model_type == "longformer":
             # Its local attention has no full matrices; only the first token, which sees everything, has a full row,
             # and of that the model shows a copy that its output does not depend on.

@@ -51,6 +51,10 @@ class Transformer(Classifier):
         """How this classifier is used, as data: what `save` writes and `load` takes."""
 
     @property
+    def family(self) -> str:
+        return str(self.model.config.model_type)
+
+    @property
     def device(self) -> torch.device:
         return torch.device(self.model.device)
 
@@ -86,6 +90,17 @@ class Transformer(Classifier):
             for module in training:  # one by one: parts of a model may be kept in eval mode
                 module.training = True
 
+    @contextmanager
+    def fused(self) -> Iterator[None]:
+        if not self._can_fuse:
+            yield
+            return
+        self.model.set_attn_implementation("sdpa")
+        try:
+            yield
+        finally:
+            self.model.set_attn_implementation("eager")
+
     def describe(self) -> dict[str, Any]:
         config = self.model.config
         return {
@@ -113,6 +128,11 @@ class Transformer(Classifier):
                 self._write(path)
         except OSError as error:
             raise StorageError(f"cannot save the model in {path}: {error}", remedy="Choose another folder.") from error
+
+    @property
+    def _can_fuse(self) -> bool:
+        """Whether fused attention gives the same outputs as eager attention."""
+        return bool(self.model._supports_sdpa)
 
     @property
     def _entrance(self) -> nn.Module:

@@ -16,6 +16,8 @@ Given = str | tuple[str, str] | Image | Example
 
 _CHARACTERS_AT_ONCE = 60_000
 _EXAMPLES_AT_ONCE = 256
+_INPUTS_AT_ONCE = 10_000
+_CHARACTERS_OF_A_WORD = 5
 
 
 @dataclass(frozen=True)
@@ -32,17 +34,24 @@ def as_examples(given: Given | Iterable[Given]) -> list[Example]:
     return [Example.of(value, str(index)) for index, value in enumerate(several)]
 
 
-def portions(examples: Iterable[Example]) -> Iterator[list[Example]]:
-    """Neighbouring examples that are done together, so that they share batches; bounded by their size."""
+def portions(examples: Iterable[Example], passes: Callable[[int], int] = lambda _: 1) -> Iterator[list[Example]]:
+    """Neighbouring examples that are done together, so that they share batches; bounded by their size and work.
+
+    `passes` says how many model inputs an example of so many units takes. What is lost when a job is killed is the
+    portion it was at, and the same examples always make the same portions.
+    """
     held: list[Example] = []
-    size = 0
+    size = work = 0
     for example in examples:
         length = sum(len(value) for value in example.inputs.values() if isinstance(value, str))
-        if held and (size + length > _CHARACTERS_AT_ONCE or len(held) == _EXAMPLES_AT_ONCE):
+        inputs = passes(length // _CHARACTERS_OF_A_WORD + 1)
+        full = size + length > _CHARACTERS_AT_ONCE or work + inputs > _INPUTS_AT_ONCE or len(held) == _EXAMPLES_AT_ONCE
+        if held and full:
             yield held
-            held, size = [], 0
+            held, size, work = [], 0, 0
         held.append(example)
         size += length
+        work += inputs
     if held:
         yield held
 

@@ -12,7 +12,7 @@ from veridical.core.errors import InputError
 from veridical.core.example import Example
 from veridical.core.explanation import Explanation
 from veridical.core.files import ExplanationWriter, spec_key
-from veridical.explainers import EXPLAINERS, Explainer
+from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Engine
 from veridical.models import Classifier
 from veridical.run.batching import Failure, Given, all_or_raise, as_examples, each, portions
@@ -72,17 +72,18 @@ def explain_to_file(
     with ExplanationWriter(out) as writer:
         done = {example for example, key in writer.seen if key == spec_key(job.spec)}
         wanted = list(examples)
-        todo = [example for example in wanted if example.id not in done]
-        progress(len(wanted) - len(todo))
-        for portion in portions(todo):
-            results = each(portion, job)
-            good = [result for result in results if isinstance(result, Explanation)]
+        for portion in portions(wanted, job.explainer.passes):
+            missing = {example.id for example in portion} - done
+            # A portion is done whole or not at all: beside other neighbours the last digits could be others.
+            results = each(portion, job) if missing else []
+            good = [made for made in results if isinstance(made, Explanation) and made.example_id in missing]
             writer.write(good)
             written += len(good)
             failures += [result for result in results if isinstance(result, Failure)]
             truncated += [made.example_id for made in good if made.measures["truncated_units"]]
             progress(len(portion))
-    return Explained(written, len(wanted) - len(todo), tuple(failures), tuple(truncated))
+    resumed = sum(example.id in done for example in wanted)
+    return Explained(written, resumed, tuple(failures), tuple(truncated))
 
 
 @dataclass(frozen=True)
@@ -112,14 +113,14 @@ class _Job:
     def __call__(self, examples: list[Example]) -> list[Explanation | Failure]:
         case = Case.bind(self.classifier, examples, target=self.target, engine=self.engine)
         scores = self.explainer.scores(case)
-        return [self._seal(case, index, scores[index].tolist()) for index in range(len(case))]
+        return [self._seal(case, index, scores) for index in range(len(case))]
 
     def results(self, examples: Iterable[Example]) -> Iterator[Explanation | Failure]:
         """Explain any number of examples, in their order, holding only a portion of them in memory."""
-        for portion in portions(examples):
+        for portion in portions(examples, self.explainer.passes):
             yield from each(portion, self)
 
-    def _seal(self, case: Case, index: int, scores: list[float]) -> Explanation | Failure:
+    def _seal(self, case: Case, index: int, scores: Scores) -> Explanation | Failure:
         """Close one example's scores into an explanation."""
         example, units = case.batch.examples[index], case.batch.units[index]
         if not units:
@@ -131,18 +132,20 @@ class _Job:
             inputs=dict(example.inputs),
             target=case.classifier.target_name(int(case.targets[index])),
             units=units,
-            scores=tuple(scores[: len(units)]),
+            scores=tuple(scores.values[index, : len(units)].tolist()),
             probabilities=dict(zip(labels, case.output.probabilities[index].tolist(), strict=True)) if labels else {},
             source=self.spec["method"]["name"],
             spec=self.spec,
             label=example.label,
-            measures=_measures(case, index),
+            measures=_measures(case, index, scores),
+            margins=None if scores.margins is None else tuple(scores.margins[index, : len(units)].tolist()),
         )
 
 
-def _measures(case: Case, index: int) -> dict[str, float]:
-    counts = {"queries": float(case.asked[index]), "truncated_units": float(case.batch.truncated[index])}
-    return {**counts, "output": float(case.output.logits[index, 0])} if case.classifier.is_regression else counts
+def _measures(case: Case, index: int, scores: Scores) -> dict[str, float]:
+    found = {"queries": float(case.asked[index]), "truncated_units": float(case.batch.truncated[index])}
+    found |= {name: float(values[index]) for name, values in scores.measures.items()}
+    return {**found, "output": float(case.output.logits[index, 0])} if case.classifier.is_regression else found
 
 
 def _cut_message(examples: Sequence[str]) -> str:

@@ -16,17 +16,15 @@ from transformers import TrainerCallback
 
 from veridical.core.errors import InputError, StorageError, UsageError
 from veridical.core.files.locking import OutputLock
-from veridical.data import Dataset, in_split, load, parse_name
+from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.models import Classifier
+from veridical.models.loading import RECORD
 from veridical.models.starting import start
 from veridical.objectives import OBJECTIVES
 from veridical.run.specs import versions
 from veridical.training import Schedule, fit
 from veridical.training.fitting import remove_checkpoints
 from veridical.training.scoring import evaluate
-
-RECORD = "run.json"
-"""The file in a run's folder that says what was trained, on what, and how good it is."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def train(
 
 def _splits(data: str, dev: str | None) -> tuple[Dataset, Dataset, Dataset | None]:
     """The training data as named (by default its train split), its dev split, and its test split where it has one."""
-    name = data if parse_name(data).split else in_split(data, "train") + "".join(_subsets(data))
+    name = to_train_on(data)
     examples = load(name)
     if not examples.labels and not examples.is_regression:
         raise InputError(f"{name} has no labels", field="label", remedy="Name the label column: data.csv(label=...).")
@@ -85,10 +83,6 @@ def _splits(data: str, dev: str | None) -> tuple[Dataset, Dataset, Dataset | Non
     except UsageError:
         test = None
     return examples, load(dev or in_split(data, "dev")), test
-
-
-def _subsets(data: str) -> list[str]:
-    return [f"[{subset}]" for subset in parse_name(data).subsets]
 
 
 def _labels(examples: Dataset) -> tuple[str, ...]:

@@ -13,11 +13,12 @@ from torch import Tensor
 from veridical.core.errors import UnsupportedError
 from veridical.core.example import Example
 from veridical.core.files import ExplanationWriter, read_all
-from veridical.explainers import EXPLAINERS, Explainer
+from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Engine, Eraser
 from veridical.masking.erasers import positions
 from veridical.models import Classifier
 from veridical.objectives import Objective
+from veridical.run.checks.invariance import gaps
 from veridical.run.explaining import explain
 from veridical.testing.samples import Sample, text_classifier
 
@@ -26,15 +27,20 @@ TOLERANCE = 1e-5
 
 def check_explainer(explainer: Explainer, sample: Callable[[], Sample] = text_classifier) -> None:
     """An explainer gives one finite score per live unit, whatever stands beside an example, and leaves no trace."""
+    _check_words(explainer)
     classifier, examples = sample()
     with _untouched(classifier):
         case = Case.bind(classifier, examples)
-        scores = explainer.scores(case)
+        found = explainer.scores(case)
+        scores = found.values
         assert scores.shape == case.live.shape, f"scores are {tuple(scores.shape)}, units {tuple(case.live.shape)}"
         assert torch.isfinite(scores).all(), "scores are not all finite"
         assert (scores[~case.live] == 0).all(), "slots without a unit have a score"
-        _same(scores, explainer.scores(Case.bind(classifier, examples)), 0.0, "the same call gave other scores")
-        _check_neighbours(explainer, classifier, examples, scores)
+        _check_side_information(explainer, found, case)
+        _check_passes(explainer, case)
+        again = explainer.scores(Case.bind(classifier, examples)).values
+        _same(scores, again, 0.0, "the same call gave other scores")
+        _check_neighbours(explainer, classifier, examples)
         _check_padding(explainer, classifier, examples, scores)
     _check_file(explainer, classifier, examples)
     if type(explainer) in EXPLAINERS.values():
@@ -80,15 +86,41 @@ def check_objective(objective: Objective, sample: Callable[[], Sample] = text_cl
     assert all(torch.isfinite(gradient).all() for gradient in gradients), "a gradient is not finite"
 
 
-def _check_neighbours(explainer: Explainer, classifier: Classifier, examples: list[Example], scores: Tensor) -> None:
-    for index, example in enumerate(examples):
-        alone = explainer.scores(Case.bind(classifier, [example]))[0]
-        _same(alone, scores[index, : len(alone)], TOLERANCE, f"example {index} alone has other scores than in a batch")
+def _check_words(explainer: Explainer) -> None:
+    name = type(explainer).__name__
+    assert explainer.cost.strip(), f"{name} does not say what it costs"
+    assert explainer.meaning.strip(), f"{name} does not say what a score means"
+    assert explainer.weakness.strip(), f"{name} does not say what it is weak at"
+
+
+def _check_side_information(explainer: Explainer, scores: Scores, case: Case) -> None:
+    told = bool(getattr(explainer, "total", ""))
+    assert told == ("residual" in scores.measures), "`total` says what scores add up to where there is a residual"
+    told = bool(getattr(explainer, "margins", ""))
+    assert told == (scores.margins is not None), "`margins` says what margins cover where there are some"
+    if scores.margins is not None:
+        assert scores.margins.shape == case.live.shape, f"margins are {tuple(scores.margins.shape)}"
+        assert (scores.margins >= 0).all(), "a margin is negative or not a number"
+        assert torch.isfinite(scores.margins).all(), "a margin is not finite"
+    for name, values in scores.measures.items():
+        assert values.shape == (len(case),), f"the measure {name} is {tuple(values.shape)}, not one per example"
+        assert torch.isfinite(values).all(), f"the measure {name} is not finite"
+
+
+def _check_passes(explainer: Explainer, case: Case) -> None:
+    for units, asked in zip(case.batch.units, case.asked.tolist(), strict=True):
+        most = explainer.passes(len(units))
+        assert asked - 1 <= most, f"{asked - 1} questions were asked about {len(units)} units, at most {most} were said"
+
+
+def _check_neighbours(explainer: Explainer, classifier: Classifier, examples: list[Example]) -> None:
+    for index, gap in enumerate(gaps(classifier, examples, lambda case: explainer.scores(case).values)):
+        assert gap <= TOLERANCE, f"example {index} alone has other scores than in a batch (by {gap:.2e})"
 
 
 def _check_padding(explainer: Explainer, classifier: Classifier, examples: list[Example], scores: Tensor) -> None:
-    together = explainer.scores(Case.bind(classifier, examples, engine=Engine(tokens=10**6)))
-    apart = explainer.scores(Case.bind(classifier, examples, engine=Engine(tokens=1)))
+    together = explainer.scores(Case.bind(classifier, examples, engine=Engine(tokens=10**6))).values
+    apart = explainer.scores(Case.bind(classifier, examples, engine=Engine(tokens=1))).values
     _same(together, apart, TOLERANCE, "padding changes the scores")
 
 
@@ -99,9 +131,9 @@ def _check_file(explainer: Explainer, classifier: Classifier, examples: list[Exa
             path = Path(folder) / f"why{suffix}"
             with ExplanationWriter(path) as writer:
                 writer.write(explanations)
-            assert [each.scores for each in read_all(path)] == [each.scores for each in explanations], (
-                f"scores do not survive {suffix}"
-            )
+            kept = [(each.scores, each.margins, each.measures) for each in read_all(path)]
+            made = [(each.scores, each.margins, each.measures) for each in explanations]
+            assert kept == made, f"scores, margins or measures do not survive {suffix}"
 
 
 def _same(found: Tensor, expected: Tensor, tolerance: float, problem: str) -> None:

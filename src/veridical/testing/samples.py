@@ -27,7 +27,9 @@ def text_classifier(**settings: Any) -> Sample:
     examples = [
         Example(str(index), {"text": text}, ("negative", "positive")[index % 2]) for index, text in enumerate(_TEXTS)
     ]
-    return start("tiny", examples, ["negative", "positive"], **settings), examples
+    return _as_if_trained_on(
+        "planted(train=6)", start("tiny", examples, ["negative", "positive"], **settings)
+    ), examples
 
 
 def pair_classifier(**settings: Any) -> Sample:
@@ -37,20 +39,26 @@ def pair_classifier(**settings: Any) -> Sample:
         Example(str(index), {"text": text, "text_pair": _TEXTS[index - 1]}, labels[index % 3])
         for index, text in enumerate(_TEXTS)
     ]
-    return start("tiny", examples, labels, **settings), examples
+    return _as_if_trained_on("planted-pairs(train=6)", start("tiny", examples, labels, **settings)), examples
 
 
 def image_classifier() -> Sample:
     """A two-layer ViT with random weights and three small images of noise."""
     noise = np.random.RandomState(0).randint(0, 256, (3, 16, 16, 1))
     examples = [Example(str(index), {"image": Image(noise[index])}, "ab"[index % 2]) for index in range(3)]
-    return start("tiny", examples, ["a", "b"]), examples
+    return _as_if_trained_on("planted-images(train=6)", start("tiny", examples, ["a", "b"])), examples
 
 
 def black_box() -> Sample:
     """A function of texts: the share of the letter e."""
     _, examples = text_classifier()
     return BlackBox(_share_of_e, ["negative", "positive"]), examples
+
+
+def _as_if_trained_on(data: str, classifier: Classifier) -> Classifier:
+    """For methods that compare with training data; random weights have none."""
+    classifier.trained_on = data
+    return classifier
 
 
 def _share_of_e(texts: Sequence[str]) -> np.ndarray:

@@ -42,6 +42,7 @@ def key_of(row: Row) -> Key:
 
 def to_row(explanation: Explanation, spec: str) -> Row:
     """The explanation as data, with the key of its spec in place of the spec."""
+    margins = explanation.margins or (None,) * len(explanation.units)
     return {
         "example_id": explanation.example_id,
         "spec": spec,
@@ -51,8 +52,14 @@ def to_row(explanation: Explanation, spec: str) -> Row:
         "probabilities": {name: float(value) for name, value in explanation.probabilities.items()},
         "inputs": {name: _input_data(value) for name, value in explanation.inputs.items()},
         "units": [
-            {"field": unit.field, "span": [int(edge) for edge in unit.span], "text": unit.text, "score": float(score)}
-            for unit, score in zip(explanation.units, explanation.scores, strict=True)
+            {
+                "field": unit.field,
+                "span": [int(edge) for edge in unit.span],
+                "text": unit.text,
+                "score": float(score),
+                "margin": None if margin is None else float(margin),
+            }
+            for unit, score, margin in zip(explanation.units, explanation.scores, margins, strict=True)
         ],
         "measures": {name: float(value) for name, value in explanation.measures.items()},
     }
@@ -71,12 +78,19 @@ def from_row(row: Row, spec: Mapping[str, Any]) -> Explanation:
         spec=spec,
         label=row["label"],
         measures={name: float(value) for name, value in row["measures"].items()},
+        margins=_margins(row["units"]),
     )
 
 
 def numbers_as_json(numbers: Mapping[str, float]) -> dict[str, float | str]:
     """Numbers by name with NaN and infinities as strings: JSON has no other place for them."""
     return {name: value if math.isfinite(value) else str(value) for name, value in numbers.items()}
+
+
+def _margins(units: list[Row]) -> tuple[float, ...] | None:
+    found = [unit.get("margin") for unit in units]  # files from before there were margins have none
+    known = tuple(float(margin) for margin in found if margin is not None)
+    return known if known and len(known) == len(found) else None
 
 
 def _input_data(value: str | Image) -> str | dict[str, Any]:

@@ -28,7 +28,15 @@ _NUMBERS = pa.map_(pa.string(), pa.float64())
 _INPUT = pa.struct(
     {"name": pa.string(), "text": pa.string(), "shape": pa.list_(pa.int32()), "pixels": pa.large_binary()}
 )
-_UNIT = pa.struct({"field": pa.string(), "span": pa.list_(pa.int64()), "text": pa.string(), "score": pa.float64()})
+_UNIT = pa.struct(
+    {
+        "field": pa.string(),
+        "span": pa.list_(pa.int64()),
+        "text": pa.string(),
+        "score": pa.float64(),
+        "margin": pa.float64(),
+    }
+)
 
 SCHEMA = pa.schema(
     {
@@ -92,6 +100,13 @@ def keys(file: pq.ParquetFile) -> Iterator[Key]:
     for batch in file.iter_batches(GROUP_ROWS, columns=["example_id", "spec"]):
         for cells in batch.to_pylist():
             yield unescape(cells["example_id"]), cells["spec"]
+
+
+def copied(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    """The batches of an opened file in today's columns: an older one has no margins."""
+    same = file.schema_arrow.equals(SCHEMA)
+    for batch in file.iter_batches(READ_ROWS):
+        yield batch if same else pa.RecordBatch.from_pylist(batch.to_pylist(), schema=SCHEMA)
 
 
 def batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:

@@ -144,7 +144,7 @@ class ExplanationWriter:
         if target.exists():
             with table.opened(target) as old:
                 specs.update(table.specs(old))
-                yield from old.iter_batches(table.READ_ROWS)
+                yield from table.copied(old)
         yield from table.batches(self._journal_rows(specs))
 
     def _journal_rows(self, specs: dict[str, Any]) -> Iterator[Row]:

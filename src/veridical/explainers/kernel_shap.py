@@ -1,0 +1,157 @@
+"""KernelSHAP: Shapley values of words from the values of some of their coalitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from veridical.core.errors import InputError
+from veridical.explainers.base import Scores, adding_up
+from veridical.explainers.coalitions import (
+    Weighted,
+    all_pairs,
+    ask_each,
+    number_of_pairs,
+    spread_pairs,
+    weighted_pairs,
+)
+from veridical.explainers.shapley import exact, gaussian_process, regression
+from veridical.masking import Case
+from veridical.masking.case import Scale
+
+_FIRST_PAIRS = 32
+
+
+@dataclass(frozen=True)
+class KernelShap:
+    """Shapley values: what a word adds to the output, averaged over all orders in which the words could come in.
+
+    The scores add up to the output minus that of an empty text. They are exact when all coalitions fit into `samples`
+    questions; otherwise they are estimated, with margins, and a text is done when no margin exceeds `tolerance` times
+    its largest score (0: ask everything). `fit=process` learns interactions between words too and needs far fewer
+    questions than KernelSHAP's own `regression`. Coalitions can be texts unlike any the model was trained on.
+    """
+
+    samples: int = 2000
+    tolerance: float = 0.05
+    fit: Literal["process", "regression"] = "process"
+    output: Scale = "logit"
+    eraser: str = "mask"
+    null_value: float | None = None
+    seed: int = 0
+    needs: ClassVar[frozenset[str]] = frozenset()
+    cost: ClassVar[str] = "at most samples + 1 forwards"
+    meaning: ClassVar[str] = (
+        "What the word adds to the output, averaged over all orders in which words could come in. Signed."
+    )
+    total: ClassVar[str] = "the output minus that of the empty text"
+    margins: ClassVar[str] = "how far the estimate may be from the exact value; 0 where all coalitions were asked"
+    weakness: ClassVar[str] = (
+        "It asks about texts with most words erased, which are unlike any the model was trained on. Words that act "
+        "together share the credit equally, so an interaction cannot be seen."
+    )
+    presets: ClassVar[dict[str, dict[str, object]]] = {
+        "paper": {"samples": 1000, "tolerance": 0.0, "fit": "regression"},
+        "ref_code": {
+            "samples": 1000,
+            "tolerance": 0.0,
+            "fit": "regression",
+            "output": "logprob",
+            "null_value": 0.0,
+        },
+    }
+
+    def passes(self, units: int) -> int:
+        return self.samples + 1
+
+    def scores(self, case: Case) -> Scores:
+        erased = case.with_eraser(self.eraser)
+        whole = case.scaled(case.output.logits, case.targets, self.output).double()
+        empty = self._empty(erased)
+        games = [self._game(case, index, float(whole[index] - empty[index])) for index in range(len(case))]
+        while waiting := [(index, game) for index, game in enumerate(games) if not game.done]:
+            self._play(erased, waiting)
+        scores, margins = torch.zeros(case.live.shape), torch.zeros(case.live.shape)
+        for index, game in enumerate(games):
+            scores[index, : game.words] = game.values.float()
+            margins[index, : game.words] = game.margins.float()
+        return Scores(scores, margins, adding_up(scores.sum(1), (whole - empty).float()))
+
+    def _empty(self, erased: Case) -> Tensor:
+        if self.null_value is not None:
+            return torch.full((len(erased),), self.null_value, dtype=torch.float64)
+        return erased.value(torch.zeros_like(erased.live)[:, None], self.output)[:, 0].double()
+
+    def _game(self, case: Case, index: int, total: float) -> _Game:
+        words = len(case.batch.units[index])
+        wanted = self.samples // 2
+        generator = case.generator(index, self.seed)
+        if words < 2:
+            return _Game(words, total, torch.zeros(0, words, dtype=torch.bool))
+        if number_of_pairs(words) > wanted and wanted < words:
+            raise InputError(
+                f"{self.samples} samples are too few for the Shapley values of {words} words",
+                example=case.batch.examples[index].id,
+                remedy=f"Give at least kernel-shap(samples={2 * words}).",
+            )
+        if self.fit == "process":
+            return _Game(words, total, spread_pairs(words, wanted, generator))
+        if number_of_pairs(words) <= wanted:
+            return _Game(words, total, all_pairs(words))
+        design = weighted_pairs(words, wanted, generator)
+        return _Game(words, total, torch.cat([design.whole, design.drawn]), design)
+
+    def _play(self, erased: Case, waiting: list[tuple[int, _Game]]) -> None:
+        """Ask the next coalitions of all unfinished games at once, and see which have had enough."""
+        pairs = [game.next(everything=self.tolerance <= 0) for _, game in waiting]
+        both = [torch.cat([each, ~each]) for each in pairs]
+        found = ask_each(erased, [index for index, _ in waiting], both, self.output)
+        for (_, game), values in zip(waiting, found, strict=True):
+            here, there = values.double().chunk(2)
+            game.learn((here - there) / 2)
+            game.judge(self.tolerance)
+
+
+@dataclass
+class _Game:
+    """The words of one text as players: the pairs to ask about, the gaps known so far, and the estimate from them."""
+
+    words: int
+    total: float
+    pairs: Tensor
+    design: Weighted | None = None
+    gaps: Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.float64))
+    values: Tensor = field(init=False)
+    margins: Tensor = field(init=False)
+    done: bool = False
+
+    def __post_init__(self) -> None:
+        self.values = torch.full((self.words,), self.total, dtype=torch.float64)
+        self.margins = torch.zeros(self.words, dtype=torch.float64)
+        self.done = not len(self.pairs)  # one word has it all
+
+    def next(self, everything: bool) -> Tensor:
+        """The pairs to ask about now: twice as many as are known, or all that are left."""
+        known = len(self.gaps)
+        first = max(_FIRST_PAIRS, self.words, len(self.design.whole) if self.design else 0)
+        return self.pairs[known:] if everything else self.pairs[known : max(first, 2 * known)]
+
+    def learn(self, gaps: Tensor) -> None:
+        """Take in the gaps of the pairs that `next` gave."""
+        self.gaps = torch.cat([self.gaps, gaps])
+
+    def judge(self, tolerance: float) -> None:
+        """Estimate from all that is known, and be done if that is all there is or precise enough."""
+        known = self.pairs[: len(self.gaps)]
+        if len(self.gaps) == number_of_pairs(self.words) and self.design is None:
+            self.values, errors = exact(known, self.gaps, self.total)
+        elif self.design is not None:
+            self.values, errors = regression(self.design, self.gaps, self.total)
+        else:
+            self.values, errors = gaussian_process(known, self.gaps, self.total)
+        self.margins = 1.96 * errors
+        enough = self.margins.max() <= tolerance * self.values.abs().max()
+        self.done = bool(enough) or len(self.gaps) == len(self.pairs)

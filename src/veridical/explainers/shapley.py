@@ -1,0 +1,184 @@
+"""Shapley values from the values of coalitions: exactly, by KernelSHAP's regression, or by a Gaussian process.
+
+All three read pairs [m, n] and their `gaps` [m], half of the value of each coalition minus that of its complement, and
+the `total` that the Shapley values of all words add up to. Estimates come with standard errors.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from veridical.explainers.coalitions import Weighted
+
+Estimate = tuple[Tensor, Tensor]
+"""Shapley values and their standard errors, [n] each."""
+
+# The priors to choose from by likelihood: shares of the prior variance by curvature of the kernel. Curvature 0 is
+# linear, without interactions; infinite curvature is noise, where no coalition tells of another.
+_NOISE = math.inf
+_PRIORS: tuple[dict[float, float], ...] = (
+    *({curvature: 1.0} for curvature in (0.5, 1.0, 2.0, 4.0)),
+    *({0.0: 0.7, curvature: 0.3} for curvature in (0.5, 1.0, 2.0, 4.0)),
+    *({0.0: 0.3, curvature: 0.7 - noise, _NOISE: noise} for curvature in (1.0, 4.0) for noise in (0.1, 0.4)),
+    {0.0: 0.7, _NOISE: 0.3},
+    {0.0: 0.999, 1.0: 0.001},
+)
+_FIRST_PRIOR = {0.0: 0.7, 1.0: 0.3}
+_TO_CHOOSE_BY = 200
+_JITTER = 1e-8
+_STRETCH = (0.3, 3.0)
+
+
+def exact(pairs: Tensor, gaps: Tensor, total: float) -> Estimate:
+    """The Shapley values when every pair is there: sums of gaps with the weights of the definition."""
+    words = pairs.shape[1]
+    return gaps @ _weights(pairs) + total / words, torch.zeros(words, dtype=torch.float64)
+
+
+def _weights(pairs: Tensor) -> Tensor:
+    """The weight of each gap in each word's Shapley value, [m, n].
+
+    A coalition with the word counts with 1 / (s C(n, s)), one without it with minus 1 / ((n - s) C(n, s)); the
+    complement does the opposite, and so both halves of a pair pull the same way.
+    """
+    words = pairs.shape[1]
+    sizes = pairs.sum(1)
+    weight = torch.tensor([0.0, *(_weight(words, size) for size in range(1, words + 1))], dtype=torch.float64)
+    return 2 * torch.where(pairs, weight[sizes][:, None], -weight[words - sizes][:, None])
+
+
+def _weight(words: int, size: int) -> float:
+    return 1 / (size * math.comb(words, size))
+
+
+def regression(design: Weighted, gaps: Tensor, total: float) -> Estimate:
+    """KernelSHAP: weighted least squares whose values add up to the total. `gaps` are of whole sizes, then drawn.
+
+    Only the drawn pairs are uncertain; their scatter around the fit gives the errors.
+    """
+    words = design.whole.shape[1]
+    drawn = len(gaps) - len(design.whole)
+    sides = _sides(torch.cat([design.whole, design.drawn[:drawn]])) / 2
+    weights = torch.cat([design.weights, torch.full((drawn,), design.mass / max(1, drawn), dtype=torch.float64)])
+    inverse = torch.linalg.pinv(sides.T @ (weights[:, None] * sides), hermitian=True)
+    free = inverse @ (sides.T @ (weights * gaps))
+    ones = torch.ones(words, dtype=torch.float64)
+    pull = inverse @ ones / (ones @ inverse @ ones)
+    values = free - pull * (free.sum() - total)
+    scatter = (sides * (gaps - sides @ values)[:, None])[len(design.whole) :]
+    if not drawn:
+        return values, torch.zeros(words, dtype=torch.float64)
+    spread = (inverse - torch.outer(pull, ones @ inverse)) @ (scatter - scatter.mean(0)).T * design.mass
+    return values, spread.pow(2).sum(1).sqrt() / drawn
+
+
+def gaussian_process(pairs: Tensor, gaps: Tensor, total: float) -> Estimate:
+    """Shapley values of a Gaussian process through all that is known, and how unsure it leaves them.
+
+    With s = 1 for a word that is there and -1 for one that is not, the gap is an odd function of s. Its prior is a
+    mixture of linear functions, noise, and the kernel sinh(c sum_i a_i s_i s'_i), which holds interactions of all odd
+    orders, weaker the higher; words of large effect have larger a_i and so interact more. Shapley values are linear in
+    the function, so their posterior follows in closed form. Mixture and scale are set by likelihood.
+    """
+    words = pairs.shape[1]
+    sides = torch.cat([torch.ones(1, words, dtype=torch.float64), _sides(pairs)])
+    known = torch.cat([torch.tensor([total / 2], dtype=torch.float64), gaps])
+    scale = known.abs().mean()
+    if scale == 0:
+        return torch.zeros(words, dtype=torch.float64), torch.zeros(words, dtype=torch.float64)
+    known = known / scale
+    even = torch.full((words,), 1 / words, dtype=torch.float64)
+    first, _ = _posterior(sides, known, even, _FIRST_PRIOR)
+    stretch = (first.abs() / first.abs().mean().clamp(min=1e-12)).sqrt().clamp(*_STRETCH)
+    relevance = stretch / stretch.sum()
+    mixture = _likely_mixture(sides[:_TO_CHOOSE_BY], known[:_TO_CHOOSE_BY], relevance)
+    values, errors = _posterior(sides, known, relevance, mixture)
+    return values * scale, errors * scale
+
+
+def _posterior(sides: Tensor, known: Tensor, relevance: Tensor, mixture: dict[float, float]) -> Estimate:
+    root, solved = _solve(_kernel(sides, relevance, mixture), known)
+    with_gaps, prior = _functional(sides, relevance, mixture)  # [n, m], [n]
+    variance = (known @ solved) / len(known)
+    explained = torch.linalg.solve_triangular(root, with_gaps.T, upper=False).pow(2).sum(0)
+    return with_gaps @ solved, ((prior - explained).clamp(min=0) * variance).sqrt()
+
+
+def _likely_mixture(sides: Tensor, known: Tensor, relevance: Tensor) -> dict[float, float]:
+    """How much of each curvature the kernel has: all priors, weighted by their likelihood."""
+    kernels = {c: _kernel(sides, relevance, {c: 1.0}) for prior in _PRIORS for c in prior}
+    likelihoods = []
+    for prior in _PRIORS:
+        mixed = torch.stack([share * kernels[c] for c, share in prior.items()]).sum(0)
+        root, solved = _solve(mixed, known)
+        fit = -0.5 * len(known) * torch.log(known @ solved / len(known))
+        likelihoods.append(fit - root.diagonal().log().sum())
+    mixture = dict.fromkeys(kernels, 0.0)
+    for chance, prior in zip(torch.stack(likelihoods).softmax(0).tolist(), _PRIORS, strict=True):
+        for curvature, share in prior.items():
+            mixture[curvature] += chance * share
+    return {curvature: share for curvature, share in mixture.items() if share > 1e-6}
+
+
+def _solve(kernel: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
+    root = torch.linalg.cholesky(kernel + _JITTER * torch.eye(len(kernel), dtype=kernel.dtype))
+    return root, torch.cholesky_solve(known[:, None], root)[:, 0]
+
+
+def _kernel(sides: Tensor, relevance: Tensor, mixture: dict[float, float]) -> Tensor:
+    """The prior covariance of gaps, 1 on the diagonal."""
+    overlap = (sides * relevance) @ sides.T  # in [-1, 1], as the relevances add up to 1
+    return torch.stack([share * _sinh(c, overlap) for c, share in mixture.items()]).sum(0)
+
+
+def _sinh(curvature: float, overlap: Tensor) -> Tensor:
+    if curvature == _NOISE:
+        return torch.eye(len(overlap), dtype=overlap.dtype)
+    return overlap if curvature == 0 else torch.sinh(curvature * overlap) / math.sinh(curvature)
+
+
+def _functional(sides: Tensor, relevance: Tensor, mixture: dict[float, float]) -> Estimate:
+    """The prior covariance of the Shapley values with the gaps [n, m], and their variances [n].
+
+    sinh(sum a_i s_i s'_i) is a sum over odd sets of words of products of tanh(a_i) s_i s'_i, and the Shapley value of
+    such a product is twice its coefficient, shared among its k words. The sum over sets with 1/k is an integral over t
+    of products of (1 + t tanh(a_i) s_i), and 1/k^2 one over t and u.
+    """
+    covariance = torch.zeros(sides.shape[1], len(sides), dtype=torch.float64)
+    variance = torch.zeros(sides.shape[1], dtype=torch.float64)
+    points, weights = (torch.tensor(part) for part in np.polynomial.legendre.leggauss(12))
+    points, weights = (points + 1) / 2, weights / 2
+    for curvature, share in mixture.items():
+        if curvature == 0:
+            covariance += 2 * share * (sides * relevance).T
+            variance += 4 * share * relevance
+            continue
+        if curvature == _NOISE:
+            words = sides.shape[1]
+            covariance += share * _weights(sides > 0).T
+            variance += (
+                share * 4 * sum(math.comb(words - 1, s - 1) * _weight(words, s) ** 2 for s in range(1, words + 1))
+            )
+            continue
+        slope = torch.tanh(curvature * relevance)
+        size = share * torch.cosh(curvature * relevance).log().sum().exp() / math.sinh(curvature)
+        for point, weight in zip(points, weights, strict=True):
+            covariance += size * weight * _odd_sets(sides, point * slope).T / point
+        twice, both = torch.outer(points, points).view(-1, 1), torch.outer(weights, weights).view(-1, 1)
+        variance += 2 * size * (both * _odd_sets(torch.ones_like(slope), twice * slope) / twice).sum(0)
+    return covariance, variance
+
+
+def _odd_sets(sides: Tensor, slope: Tensor) -> Tensor:
+    """Twice the sum over all odd sets with word i of the products of slope_j s_j over their words, [m, n]."""
+    step = slope * sides
+    plus, minus = 1 + step, 1 - step
+    return step * (plus.prod(1, keepdim=True) / plus + minus.prod(1, keepdim=True) / minus)
+
+
+def _sides(pairs: Tensor) -> Tensor:
+    return pairs.double() * 2 - 1
