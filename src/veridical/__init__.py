@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from veridical.data import load as load_data
     from veridical.masking import Case, Engine
     from veridical.models import Classifier
+    from veridical.run.checking import check
     from veridical.run.explaining import explain
     from veridical.run.predicting import predict
     from veridical.run.training import train
@@ -29,6 +30,7 @@ _HOMES = {
     "Explanation": "veridical.core.explanation",
     "Image": "veridical.core.example",
     "Unit": "veridical.core.example",
+    "check": "veridical.run.checking",
     "explain": "veridical.run.explaining",
     "load_data": "veridical.data:load",
     "predict": "veridical.run.predicting",
@@ -44,6 +46,7 @@ __all__ = [
     "Explanation",
     "Image",
     "Unit",
+    "check",
     "explain",
     "load_data",
     "predict",

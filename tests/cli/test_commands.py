@@ -6,43 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from veridical.cli.main import run
-
 DATA = "planted(train=400, length=8)"
 VERIDICAL = str(Path(sys.executable).with_name("veridical"))
-
-
-@dataclass(frozen=True)
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-@pytest.fixture
-def veridical(capsys, monkeypatch):
-    """Run a command as `main` runs it, in this process: a new one would load torch for each."""
-
-    def call(*arguments, cwd=None):
-        monkeypatch.setattr(sys, "argv", ["veridical", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "100")
-        if cwd is not None:
-            monkeypatch.chdir(cwd)
-        capsys.readouterr()
-        try:
-            run()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        said = capsys.readouterr()
-        return Done(code, said.out, said.err)
-
-    return call
 
 
 def test_train_predict_explain_show(veridical, tmp_path):
@@ -75,6 +44,15 @@ def test_train_predict_explain_show(veridical, tmp_path):
     rows = [json.loads(line) for line in veridical("show", why, "--json").stdout.splitlines()]
     assert len(rows) == 20
     assert rows[0]["units"][0]["text"]
+    assert rows[0]["units"][0]["margin"] is None
+    assert abs(rows[0]["measures"]["residual"]) < abs(rows[0]["measures"]["difference"])
+    assert "adds up to" in shown.stdout
+    assert "residual" in page.read_text()
+
+    options = ["--data", f"{DATA}:test[:1]", "--method", "lime(samples=50)"]
+    assert veridical("explain", run, *options, "--out", tmp_path / "lime.jsonl").returncode == 0
+    (row,) = (json.loads(line) for line in veridical("show", tmp_path / "lime.jsonl", "--json").stdout.splitlines())
+    assert all(unit["margin"] > 0 for unit in row["units"])
 
 
 @pytest.mark.parametrize("what", ["explainers", "data", "models", "erasers", "objectives"])

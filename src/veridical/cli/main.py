@@ -7,7 +7,7 @@ import sys
 import typer
 from rich.console import Console
 
-from veridical.cli import explain, listing, predict, show, train
+from veridical.cli import check, explain, listing, predict, show, train
 from veridical.core.errors import VeridicalError
 
 INTERRUPTED = 130
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.command()(train.train)
 app.command()(predict.predict)
+app.command()(check.check)
 app.command()(explain.explain)
 app.command()(show.show)
 app.command(name="list")(listing.listing)

@@ -1,0 +1,122 @@
+"""`veridical check`: can a model's scores be trusted, and which methods work with it?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from veridical.cli.options import Hold, Json, Long, Model, Units, reading_settings
+from veridical.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from veridical.run.checking import Checkup
+    from veridical.run.checks.finding import Finding
+
+_COLOURS = {"ok": "green", "warning": "yellow", "problem": "bold red", "not possible": "dim"}
+_VERDICTS = {
+    "ok": "works:",
+    "warning": "works, but",
+    "problem": "does not work:",
+    "not possible": "not with this model:",
+}
+
+_SAME = "same in a batch: how far scores alone and among others are apart, as a part of the largest"
+
+
+def check(
+    model: Model,
+    data: Annotated[
+        str | None,
+        typer.Option(help="Data to check with, e.g. reviews:test[:20]; default: 8 texts of the model's own data."),
+    ] = None,
+    units: Units = None,
+    hold: Hold = None,
+    long: Long = None,
+    as_json: Json = False,
+) -> None:
+    """Test a model: can its scores be repeated, do they add up, does the eraser matter, which methods work?
+
+    Exit code 6 says that there is a problem, so that a script can stop; warnings end with 0.
+    """
+    from veridical.cli.progress import bar
+    from veridical.data import load
+    from veridical.models import Classifier
+    from veridical.run.checking import check as job
+
+    examples = load(data) if data else None
+    classifier = Classifier.load(model, **reading_settings(units, hold, long))
+    with bar() as progress:
+        task = progress.add_task("checking", total=None, note="")
+        done = job(
+            classifier,
+            examples,
+            progress=lambda at, steps, name: progress.update(task, completed=at, total=steps, note=name),
+        )
+    if as_json:
+        typer.echo(json.dumps({"model": model, **asdict(done)}))
+    else:
+        _print(Console(highlight=False), model, done)
+    if done.problems:
+        raise typer.Exit(ModelError.exit_code)
+
+
+def _print(console: Console, model: str, done: Checkup) -> None:
+    console.print(Text(f"{model}, checked with {done.used}"), soft_wrap=True)
+    console.print()
+    console.print(_measurements(done.checks))
+    if notes := [found for found in done.checks if found.verdict != "ok"]:
+        console.print("\nwhat to know", style="bold underline")
+        console.print(_notes(notes))
+    console.print("\nmethods", style="bold underline")
+    console.print(Padding(Text(_SAME, "dim"), (0, 0, 0, 2)))
+    console.print(_methods(done.methods))
+    console.print()
+    console.print(_summary(done))
+
+
+def _measurements(checks: Sequence[Finding]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold underline", padding=(0, 2, 0, 0))
+    for column in ("check", "verdict", "measured", "limit"):
+        table.add_column(column, no_wrap=True)
+    for found in checks:
+        verdict = Text(found.verdict, _COLOURS[found.verdict])
+        table.add_row(Text(found.name, "cyan"), verdict, found.measured or "-", found.allowed or "-")
+    return table
+
+
+def _notes(findings: Sequence[Finding]) -> Table:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    for found in findings:
+        table.add_row("  -", Text.assemble((found.name, "cyan"), f": {found.words}"))
+    return table
+
+
+def _methods(methods: Sequence[Finding]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for found in methods:
+        verdict = (_VERDICTS[found.verdict], _COLOURS[found.verdict])
+        table.add_row(Text(f"  {found.name}", "cyan"), Text.assemble(verdict, f" {found.words}"))
+    return table
+
+
+def _summary(done: Checkup) -> Text:
+    if done.problems:
+        names = ", ".join(found.name for found in done.problems)
+        return Text(f"{_count(len(done.problems), 'problem')}: {names}", "bold red")
+    warnings = sum(found.verdict == "warning" for found in done.checks)
+    able = sum(found.verdict != "not possible" for found in done.methods)
+    return Text(
+        f"no problems, {_count(warnings, 'warning')}; {able} of {len(done.methods)} methods work with this model"
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
