@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+PEERS  := $(VENV)/.peers
 
 .PHONY: help venv demo test check bench docs clean
 
@@ -29,8 +30,13 @@ check: $(STAMP)  ## lint, types, layers, generated docs
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 	@$(BIN)/python docs/generate.py --check
 
-bench: $(STAMP)  ## measure speed and memory, as ratios in one run
-	@$(BIN)/python benchmarks/run.py
+$(PEERS): $(STAMP)
+	@echo "Installing the libraries that ours is compared with ..."
+	@$(BIN)/pip install -q -c constraints.txt -e '.[dev,bench]'
+	@touch $(PEERS)
+
+bench: $(PEERS)  ## measure speed, memory and accuracy, also against other libraries (about 45 minutes)
+	@$(BIN)/python benchmarks/run.py $(PARTS)
 
 docs: $(STAMP)  ## build the documentation into site/
 	@$(BIN)/python docs/generate.py && NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q && echo "site/index.html"

@@ -1,14 +1,16 @@
-"""The measurements behind the foundation's bars, on the embedded model and short reviews."""
+"""The foundation's bars: the engine, its memory, and gradients, on the embedded model and short reviews."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from record import Row, show, write
+from timing import interleaved, seconds
+from workload import Sizes
 
 from veridical.core.example import Example
 from veridical.data import load
@@ -17,15 +19,28 @@ from veridical.masking import Case, Engine
 from veridical.models.starting import start
 from veridical.models.transformer import Transformer
 
-TEXTS = 40
-REPEATS = 3
 BUDGETS = (768, 1024, 1536)
 
 
-def engine_overhead() -> tuple[float, str]:
+def measure(sizes: Sizes) -> bool:
+    """All rows of this part, printed and recorded; whether every bar holds."""
+    many = sizes.many_questions
+    bars: list[tuple[str, Callable[[Sizes], tuple[float, str]], float]] = [
+        ("engine time / bare forward time of the same inputs", engine_overhead, 1.10),
+        (f"peak memory, {many // 100}x more questions / base", memory_growth, 1.20),
+        (f"input x gradient / predicting, {max(sizes.documents):,} short texts", gradient_cost, 4.0),
+    ]
+    measured = ((name, *function(sizes), bar) for name, function, bar in bars)
+    rows = show(Row(name, round(ratio, 3), detail, at_most=bar) for name, ratio, detail, bar in measured)
+    if sizes.writes:
+        write("foundation", rows)
+    return all(row.holds for row in rows)
+
+
+def engine_overhead(sizes: Sizes) -> tuple[float, str]:
     """Occlusion questions through the engine, against bare forwards of the very same inputs at the best batch size."""
     classifier = _classifier()
-    examples = load(f"reviews:test[:{TEXTS}]").examples
+    examples = load(f"reviews:test[:{sizes.engine_texts}]").examples
     example, keep = _one_word_missing(Case.bind(classifier, examples))
 
     def through_engine() -> None:
@@ -35,21 +50,22 @@ def engine_overhead() -> tuple[float, str]:
     case = Case.bind(classifier, examples)
     rows = case.eraser(classifier, case.batch.rows.select(example), keep)
     bare = {budget: _bare(classifier, rows, budget) for budget in BUDGETS}
-    best = min(bare, key=lambda budget: _time(bare[budget]))
-    ours, theirs = _interleaved(through_engine, bare[best])
+    best = min(bare, key=lambda budget: seconds(bare[budget]))
+    ours, theirs = interleaved({"ours": through_engine, "bare": bare[best]}, sizes.rounds).values()
     return ours / theirs, f"{len(example)} inputs, {ours:.1f} s against {theirs:.1f} s (best batch: {best} tokens)"
 
 
-def memory_growth() -> tuple[float, str]:
+def memory_growth(sizes: Sizes) -> tuple[float, str]:
     """Peak memory of a process that asks 100 times as many questions, over that of one that asks some."""
-    small, large = (_peak_in_process(count) for count in (100, 10_000))
-    return large / small, f"100 questions {small:.0f} MB, 10,000 questions {large:.0f} MB"
+    many = sizes.many_questions
+    small, large = (_peak_in_process(count) for count in (100, many))
+    return large / small, f"100 questions {small:.0f} MB, {many:,} questions {large:.0f} MB"
 
 
-def gradient_cost() -> tuple[float, str]:
+def gradient_cost(sizes: Sizes) -> tuple[float, str]:
     """Explaining 1,000 short texts by input x gradient, over predicting them."""
     classifier = _classifier()
-    examples = load("reviews:train[:1000]").examples
+    examples = load(f"reviews:train[:{max(sizes.documents)}]").examples
 
     def predicting() -> None:
         Engine().predict(classifier, examples)
@@ -58,7 +74,7 @@ def gradient_cost() -> tuple[float, str]:
         for start_at in range(0, len(examples), 250):
             InputXGradient().scores(Case.bind(classifier, examples[start_at : start_at + 250]))
 
-    ours, theirs = _interleaved(explaining, predicting)
+    ours, theirs = interleaved({"explaining": explaining, "predicting": predicting}, sizes.rounds).values()
     return ours / theirs, f"{ours:.1f} s against {theirs:.1f} s"
 
 
@@ -84,18 +100,6 @@ def _bare(classifier: Transformer, rows: object, budget: int) -> Callable[[], No
                 classifier.model(**inputs)
 
     return forward
-
-
-def _interleaved(first: Callable[[], None], second: Callable[[], None]) -> tuple[float, float]:
-    """The best time of each, taken in turns, so that a busy moment of the machine does not favour one."""
-    times = [(_time(first), _time(second)) for _ in range(REPEATS)]
-    return min(one for one, _ in times), min(other for _, other in times)
-
-
-def _time(function: Callable[[], None]) -> float:
-    begin = time.perf_counter()
-    function()
-    return time.perf_counter() - begin
 
 
 def _peak_in_process(count: int) -> float:
