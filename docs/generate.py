@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import os
 import re
 import sys
@@ -40,6 +41,8 @@ from veridical.run.listing import TABLES
 from veridical.training import Schedule
 
 ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+FIGURES = ROOT / "docs" / "explanation" / "figures"
 REGISTRIES: dict[str, Registry[Any]] = {
     "explainers": EXPLAINERS,
     "data": DATASETS,
@@ -99,6 +102,23 @@ def explainers_in_detail() -> str:
     return "\n\n".join(_explainer(name, EXPLAINERS[name]) for name in _ours(EXPLAINERS))
 
 
+def measured_ratios(part: str, figure: str = "", alt: str = "") -> str:
+    """The ratios that a part of `make bench` found, under its figure."""
+    found = _results(part)
+    rows = [
+        {"measure": row["name"], "ratio": _ratio(row["ratio"]), "detail": row["detail"]}
+        for row in found.get("rows", [])
+    ]
+    return _measured(found, figure, alt, [table(rows)] if rows else [])
+
+
+def measured_growth(figure: str, alt: str) -> str:
+    """Seconds per document by their words and by their number, under the figure."""
+    found = _results("scaling")
+    tables = [_growth(found[size], size) for size in ("words", "documents") if found.get(size)]
+    return _measured(found, figure, alt, tables)
+
+
 def data_in_detail() -> str:
     """A section per named data set that has options."""
     chosen = {name: DATASETS[name] for name in _ours(DATASETS) if options_of(DATASETS[name])}
@@ -146,6 +166,20 @@ def python_names() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "explainers": lambda: listed("explainers", "name", "what it does", "needs", "cost"),
     "explainers-in-detail": explainers_in_detail,
+    "explainers-by-cost": lambda: listed("explainers", "name", "needs", "cost", "adds up to", "margins"),
+    "explainers-by-meaning": lambda: listed("explainers", "name", "a score is", "known weakness"),
+    "bench-accuracy": lambda: measured_ratios(
+        "accuracy",
+        "accuracy-per-query",
+        "The mean error of Shapley values falls with the number of model queries, one line per library and estimator, "
+        "on logarithmic scales: at the left for short texts with exact values, at the right for a longer one.",
+    ),
+    "bench-explainers": lambda: measured_ratios("explainers"),
+    "bench-scaling": lambda: measured_growth(
+        "scaling",
+        "Seconds per document, one line per method, on logarithmic scales: at the left they grow with the words of a "
+        "document, at the right they stay level, or fall, with the number of documents.",
+    ),
     "data": lambda: listed("data"),
     "data-in-detail": data_in_detail,
     "columns": lambda: f"{_doc(Columns)}\n\n{options(Columns)}",
@@ -173,13 +207,50 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "&#124;")
 
 
+def _results(part: str) -> dict[str, Any]:
+    """What `make bench` wrote of a part; nothing when it was never run."""
+    path = RESULTS / f"{part}.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+def _measured(found: dict[str, Any], figure: str, alt: str, tables: Sequence[str]) -> str:
+    """A figure if it is there, tables, and what they were measured with."""
+    if not found:
+        return "*Not measured yet: `make bench` does it.*"
+    drawn = [f"![{alt}](figures/{figure}.svg)"] if figure and (FIGURES / f"{figure}.svg").exists() else []
+    made_by = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    return "\n\n".join([*drawn, *tables, f"Measured on {found['time']} with {made_by}; {_machine(found['machine'])}."])
+
+
+def _machine(machine: dict[str, Any]) -> str:
+    return f"{machine['threads']} threads of a processor of type {machine['processor']}"
+
+
+def _ratio(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2f}"
+
+
+def _growth(points: Sequence[dict[str, Any]], size: str) -> str:
+    """A row per method, a column per size."""
+    rows: dict[str, dict[str, str]] = {}
+    for point in points:
+        row = rows.setdefault(point["method"], {"seconds per document": point["method"]})
+        row[f"{point[size]:,} {size}"] = f"{point['seconds per document']:.3g}"
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    return table([{column: row.get(column, "-") for column in columns} for row in rows.values()])
+
+
 def _explainer(name: str, cls: Any) -> str:
     needs = ", ".join(f"`{each}`" for each in sorted(cls.needs)) or "any model"
     presets = [
         f"- `{name}(preset={preset})`: " + ", ".join(f"`{key}={value}`" for key, value in chosen.items())
         for preset, chosen in getattr(cls, "presets", {}).items()
     ]
-    parts = [f"### {name}", _doc(cls), f"Needs: {needs}. Cost: {cls.cost}.", options(cls)]
+    facts = {"A score is": cls.meaning, "Adds up to": getattr(cls, "total", ""), "Margins": getattr(cls, "margins", "")}
+    told = [f"- {fact}: {text}" for fact, text in {**facts, "Known weakness": cls.weakness}.items() if text]
+    told = [f"- Needs: {needs}", f"- Cost: {cls.cost}", *told]
+    parts = [f"### {name}", _doc(cls), "\n".join(told), options(cls)]
     return "\n\n".join([*parts, *(["Presets:", "\n".join(presets)] if presets else [])])
 
 
@@ -258,7 +329,9 @@ def _written(name: str, function: Callable[..., Any]) -> str:
         if param.kind is param.KEYWORD_ONLY and not by_name_only:
             lines.append("*")
             by_name_only = True
-        default = "" if param.default is param.empty else f" = {param.default!r}"
+        # A function's own text has its address in it, which is another every time.
+        shown = "..." if inspect.isfunction(param.default) else repr(param.default)
+        default = "" if param.default is param.empty else f" = {shown}"
         lines.append(f"{param.name}: {param.annotation}{default}")
     return f"{name}(\n" + "".join(f"    {line},\n" for line in lines) + f") -> {signature.return_annotation}"
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 
 from veridical import Case, Classifier, explain, train
+from veridical.explainers import Scores
 from veridical.masking.case import Scale
 from veridical.testing import check_explainer
 
@@ -24,18 +24,23 @@ class Insertion:
     output: Scale = "logit"
     eraser: str = "mask"
     needs: ClassVar[frozenset[str]] = frozenset()
-    cost: ClassVar[str] = "n + 2 forwards"
+    cost: ClassVar[str] = "n + 1 forwards"
+    meaning: ClassVar[str] = "How much the word alone raises the output above that of an empty text. Signed."
+    weakness: ClassVar[str] = "One word is no text, and words that need each other all score 0."
 
-    def scores(self, case: Case) -> Tensor:
+    def passes(self, units: int) -> int:
+        return units + 1
+
+    def scores(self, case: Case) -> Scores:
         example, unit = torch.nonzero(case.live, as_tuple=True)  # one question per unit
         keep = torch.zeros(len(unit), case.live.shape[1], dtype=torch.bool)
         keep[torch.arange(len(unit)), unit] = True
         erased = case.with_eraser(self.eraser)
         alone = erased.ask(example, keep, self.output)  # [N]
         nothing = erased.value(torch.zeros_like(case.live)[:, None], self.output)[:, 0]  # [B]
-        scores = torch.zeros(case.live.shape)
-        scores[example, unit] = alone - nothing[example]
-        return scores
+        values = torch.zeros(case.live.shape)
+        values[example, unit] = alone - nothing[example]
+        return Scores(values)
 
 
 check_explainer(Insertion())

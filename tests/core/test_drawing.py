@@ -12,7 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.colours import AGAINST, DARK, FOR, LIGHT, Paper, blend, contrast, depth, tint
-from veridical.core.drawing import escaped, fragment, greatest, legend, segments, strongest, unseen
+from veridical.core.drawing import (
+    account,
+    called,
+    escaped,
+    fragment,
+    greatest,
+    legend,
+    number,
+    segments,
+    strongest,
+    unseen,
+)
 from veridical.core.example import Image, Unit
 from veridical.core.explanation import Explanation
 from veridical.core.pictures import png
@@ -217,8 +228,42 @@ def test_an_empty_image_is_said_to_be_empty() -> None:
 
 def test_strongest_are_for_or_against() -> None:
     patch = explain(units=(Unit("image", (4, 8, 8, 12), ""), Unit("text", (0, 4), "good")), scores=(0.1, -2.0))
-    assert strongest(patch, 5) == [("good", -2.0), ("patch 4,8", 0.1)]
-    assert strongest(patch, 1) == [("good", -2.0)]
+    assert strongest(patch, 5) == [1, 0]
+    assert strongest(patch, 1) == [1]
+    assert strongest(explain(scores=(0.0, -1.0)), 5) == [1]
+    assert [called(unit) for unit in patch.units] == ["patch 4,8", "good"]
+
+
+def test_margins_show_on_hover() -> None:
+    sampled = explain(margins=(0.25, 0.0123))
+    assert Page(fragment(sampled)).titles == ["+1 ± 0.25", "-0.5 ± 0.012"]
+    assert number(sampled, 1) == "-0.5 ± 0.012"
+    assert number(explain(), 1) == "-0.5"
+    patch = {"inputs": {"image": Image(np.zeros((4, 4)))}, "units": (Unit("image", (0, 0, 2, 2), ""),)}
+    assert "<title>+1 ± 0.5</title>" in fragment(explain(**patch, scores=(1.0,), margins=(0.5,)))
+
+
+@pytest.mark.parametrize(
+    ("measures", "said"),
+    [
+        (
+            {"difference": 1.84, "residual": 0.0055, "queries": 164.0},
+            "adds up to 1.85 of 1.84 (residual 0.3%); 164 queries",
+        ),
+        ({"difference": -2.0, "residual": 5.0}, "adds up to 3 of -2 (residual 250%)"),
+        ({"difference": 0.0, "residual": 0.25}, "adds up to 0.25 of 0"),
+        ({"queries": 1.0}, "1 query"),
+        ({"queries": 1002.0}, "1,002 queries"),
+        ({}, ""),
+    ],
+)
+def test_what_scores_add_up_to_is_said(measures: dict[str, float], said: str) -> None:
+    assert account(explain(measures=measures)) == said
+    assert said in fragment(explain(measures=measures))
+
+
+def test_the_reach_of_margins_is_said() -> None:
+    assert account(explain(margins=(0.1, 0.1), measures={"queries": 9.0})) == "± covers 95%; 9 queries"
 
 
 def test_notebooks_show_the_fragment() -> None:

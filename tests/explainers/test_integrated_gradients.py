@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from veridical.core.errors import UsageError
 from veridical.core.example import Example
 from veridical.explainers import IntegratedGradients
 from veridical.explainers.quadrature import finer, quadrature
@@ -111,6 +112,20 @@ def test_the_number_of_steps_is_bounded():
     found = IntegratedGradients(tolerance=1e-9, most=32).scores(case)
     assert case.asked.tolist() == [34]
     assert found.measures["residual"].abs().item() > 1e-6  # and says that it is not exact
+
+
+@pytest.mark.parametrize(("most", "steps"), [(16, 16), (31, 16), (100, 64)])
+def test_the_limit_of_steps_is_never_passed(most, steps):
+    classifier, examples = text_classifier()
+    case = Case.bind(classifier, examples)
+    IntegratedGradients(tolerance=0.0, most=most).scores(case)
+    assert set(case.asked.tolist()) == {steps + 2}
+
+
+def test_too_few_steps_are_refused():
+    classifier, examples = text_classifier()
+    with pytest.raises(UsageError, match="starts with 16"):
+        IntegratedGradients(most=8).scores(Case.bind(classifier, examples))
 
 
 def test_the_content_baseline_shares_out_the_difference_that_words_make():

@@ -101,6 +101,15 @@ def test_top_words_are_listed_or_not(tmp_path: Path) -> None:
     assert '<ol class="words">' not in (tmp_path / "page.html").read_text()
 
 
+def test_margins_and_what_scores_add_up_to_are_shown(tmp_path: Path) -> None:
+    made = explain("1", margins=(0.04,), measures={"difference": 0.5, "residual": 0.001, "queries": 12.0})
+    write_page([made], tmp_path / "page.html")
+    markup = (tmp_path / "page.html").read_text()
+    assert "<b>+0.5 ± 0.04</b>" in markup
+    assert 'title="+0.5 ± 0.04"' in markup
+    assert "adds up to 0.501 of 0.5 (residual 0.2%); ± covers 95%; 12 queries" in markup
+
+
 def test_no_explanations_make_a_page_too(tmp_path: Path) -> None:
     assert write_page([], tmp_path / "new/page.html") == 0
     assert "There are no explanations" in (tmp_path / "new/page.html").read_text()

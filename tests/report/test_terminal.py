@@ -46,6 +46,14 @@ def test_prediction_label_and_top_words() -> None:
     assert "by people" in show(explain(source="human"))
 
 
+def test_margins_and_what_scores_add_up_to() -> None:
+    measures = {"difference": 0.21, "residual": 0.0, "queries": 164.0}
+    shown = show(explain(margins=(0.1, 0.02, 0.03, 0.04, 0.05), measures=measures), top=2)
+    assert "top: great +1 ± 0.1, dull -0.9 ± 0.04\n" in shown
+    assert "adds up to 0.21 of 0.21 (residual 0.0%); ± covers 95%; 164 queries\n" in shown
+    assert "adds up" not in show(explain())
+
+
 def test_colours_replace_signs() -> None:
     shown = show(explain(), colour=True)
     assert "[++great]" not in shown

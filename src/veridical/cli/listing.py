@@ -13,6 +13,8 @@ from rich.text import Text
 
 from veridical.cli.options import Json
 
+_SHORT = 60
+
 
 class What(StrEnum):
     """The tables that can be listed."""
@@ -45,9 +47,11 @@ def listing(
 
 
 def _print_row(console: Console, row: dict[str, str]) -> None:
-    """The name, what it is, and the rest below: a table of six columns would not fit a terminal."""
+    """The name, what it is, and the rest below, short things on one line: a table would not fit a terminal."""
     name, summary, *rest = row.items()
     console.print(Padding(Text.assemble((name[1], "bold cyan"), "  ", summary[1]), (0, 0, 0, 2)))
-    details = "  ".join(f"{key}: {value}" for key, value in rest if value != "-")
-    if details:
-        console.print(Padding(Text(details, style="dim"), (0, 0, 0, 6)))
+    details = [f"{key}: {value}" for key, value in rest if value != "-"]
+    short = "  ".join(each for each in details if len(each) <= _SHORT)
+    for line in (short, *(each for each in details if len(each) > _SHORT)):
+        if line:
+            console.print(Padding(Text(line, style="dim"), (0, 0, 0, 6)))

@@ -43,10 +43,14 @@ def show(
 def _lines(explanations: Iterator[Explanation]) -> Iterator[str]:
     import json
 
+    from veridical.core.files.rows import numbers_as_json
+
     for each in explanations:
+        margins = each.margins or (None,) * len(each.units)
         words = [
-            {"field": u.field, "text": u.text, "span": u.span, "score": s}
-            for u, s in zip(each.units, each.scores, strict=True)
+            {"field": unit.field, "text": unit.text, "span": unit.span, "score": score, "margin": margin}
+            for unit, score, margin in zip(each.units, each.scores, margins, strict=True)
         ]
         row = {"example": each.example_id, "target": each.target, "method": each.source, "label": each.label}
-        yield json.dumps({**row, "probabilities": dict(each.probabilities), "units": words})
+        numbers = {name: numbers_as_json(getattr(each, name)) for name in ("probabilities", "measures")}
+        yield json.dumps({**row, **numbers, "units": words})

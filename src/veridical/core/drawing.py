@@ -34,18 +34,9 @@ def segments(explanation: Explanation, field: str) -> list[tuple[str, float | No
 
     Where units overlap, the one that begins first keeps the shared characters.
     """
-    text = explanation.inputs.get(field, "")
-    if not isinstance(text, str):
-        return []
-    pieces: list[tuple[str, float | None]] = []
-    at = 0
-    for unit, score in sorted(_scored(explanation, field), key=lambda pair: pair[0].span):
-        start, end = max(at, unit.span[0]), min(len(text), unit.span[1])
-        if start < end:
-            pieces += [(text[at:start], None)] if at < start else []
-            pieces.append((text[start:end], score))
-            at = end
-    return pieces + ([(text[at:], None)] if at < len(text) else [])
+    return [
+        (piece, None if index is None else explanation.scores[index]) for piece, index in _pieces(explanation, field)
+    ]
 
 
 def greatest(explanation: Explanation) -> float:
@@ -83,12 +74,13 @@ def method(explanation: Explanation) -> str:
 
 
 def body(explanation: Explanation) -> str:
-    """The tinted inputs, and a note where the model did not see them whole."""
+    """The tinted inputs, what the scores add up to, and a note where the model did not see all of the inputs."""
     top = greatest(explanation)
     several = len(explanation.inputs) > 1
     parts = [_input(explanation, field, top, several) for field in explanation.inputs]
     note = unseen(explanation)
-    parts += [f'<div style="font-size:.87em;margin-top:8px">{_soft("&#9888; " + escaped(note))}</div>'] if note else []
+    notes = [escaped(account(explanation)), f"&#9888; {escaped(note)}" if note else ""]
+    parts += [f'<div style="font-size:.87em;margin-top:8px">{_soft(each)}</div>' for each in notes if each]
     return "".join(parts)
 
 
@@ -116,10 +108,36 @@ def unseen(explanation: Explanation) -> str:
     return f"{words} beyond the model's limit {'was' if count == 1 else 'were'} not seen"
 
 
-def strongest(explanation: Explanation, count: int) -> list[tuple[str, float]]:
-    """The `count` units with the largest scores in size, for or against, by what to call them."""
-    pairs = sorted(zip(explanation.units, explanation.scores, strict=True), key=lambda pair: -abs(pair[1]))
-    return [(unit.text or f"patch {unit.span[0]},{unit.span[1]}", score) for unit, score in pairs[:count] if score]
+def account(explanation: Explanation) -> str:
+    """What the scores add up to, of what they should, and what they cost; empty when nothing is known of that."""
+    known, parts = explanation.measures, []
+    if "difference" in known and "residual" in known:
+        difference, residual = known["difference"], known["residual"]
+        share = abs(residual / difference) if difference else 0.0
+        told = f" (residual {share:,.{0 if share >= 1 else 1}%})" if difference else ""
+        parts.append(f"adds up to {difference + residual:.3g} of {difference:.3g}{told}")
+    if explanation.margins is not None:
+        parts.append("± covers 95%")
+    if "queries" in known:
+        parts.append(f"{known['queries']:,.0f} {'query' if known['queries'] == 1 else 'queries'}")
+    return "; ".join(parts)
+
+
+def strongest(explanation: Explanation, count: int) -> list[int]:
+    """Which units have the largest scores in size, for or against: at most `count`, none of them 0."""
+    ranked = sorted(range(len(explanation.units)), key=lambda index: -abs(explanation.scores[index]))
+    return [index for index in ranked[:count] if explanation.scores[index]]
+
+
+def called(unit: Unit) -> str:
+    """What to call a unit in a list."""
+    return unit.text or f"patch {unit.span[0]},{unit.span[1]}"
+
+
+def number(explanation: Explanation, index: int, digits: int = 3) -> str:
+    """The score of a unit, with its margin where there is one."""
+    margin = "" if explanation.margins is None else f" ± {explanation.margins[index]:.2g}"
+    return f"{explanation.scores[index]:+.{digits}g}{margin}"
 
 
 def percent(probability: float | None) -> str:
@@ -132,9 +150,25 @@ def escaped(text: str) -> str:
     return html.escape(_UNPRINTABLE.sub("\ufffd", text)).replace("\r", "&#13;")
 
 
-def _scored(explanation: Explanation, field: str) -> list[tuple[Unit, float]]:
-    pairs = zip(explanation.units, explanation.scores, strict=True)
-    return [(unit, score) for unit, score in pairs if unit.field == field]
+def _pieces(explanation: Explanation, field: str) -> list[tuple[str, int | None]]:
+    """The whole text of a field in pieces, each with the number of its unit; what lies between units has None."""
+    text = explanation.inputs.get(field, "")
+    if not isinstance(text, str):
+        return []
+    pieces: list[tuple[str, int | None]] = []
+    at = 0
+    for index in sorted(_of_field(explanation, field), key=lambda index: explanation.units[index].span):
+        span = explanation.units[index].span
+        start, end = max(at, span[0]), min(len(text), span[1])
+        if start < end:
+            pieces += [(text[at:start], None)] if at < start else []
+            pieces.append((text[start:end], index))
+            at = end
+    return pieces + ([(text[at:], None)] if at < len(text) else [])
+
+
+def _of_field(explanation: Explanation, field: str) -> list[int]:
+    return [index for index, unit in enumerate(explanation.units) if unit.field == field]
 
 
 def _input(explanation: Explanation, field: str, top: float, named: bool) -> str:
@@ -145,23 +179,28 @@ def _input(explanation: Explanation, field: str, top: float, named: bool) -> str
         else ""
     )
     if isinstance(value, Image):
-        inside = picture(value, _scored(explanation, field), top)
+        scored = [
+            (explanation.units[index], explanation.scores[index], number(explanation, index, 4))
+            for index in _of_field(explanation, field)
+        ]
+        inside = picture(value, scored, top)
         return f'<div style="margin-top:10px">{name}{inside}</div>'
-    inside = "".join(_piece(text, score, top) for text, score in segments(explanation, field))
+    inside = "".join(_piece(explanation, text, index, top) for text, index in _pieces(explanation, field))
     style = f"white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.75;{_PRINTED}"
     return f'<div style="margin-top:10px">{name}<div dir="auto" style="{style}">{inside}</div></div>'
 
 
-def _piece(text: str, score: float | None, top: float) -> str:
-    if score is None:
+def _piece(explanation: Explanation, text: str, index: int | None, top: float) -> str:
+    if index is None:
         return escaped(text)
+    score = explanation.scores[index]
     share = abs(score) / top if top > 0 else 0.0
     style = f"background:{tint(score, top)};border-radius:3px" if share >= 0.01 else ""
     if share >= 0.1:
         # A line besides the tint, solid or dotted, tells the two signs apart in a black-and-white print.
         red, green, blue = hue(score)
         style += f";border-bottom:2px {'solid' if score > 0 else 'dotted'} rgba({red},{green},{blue},{share:.2f})"
-    return f'<span title="{score:+.4g}" style="{style}">{escaped(text)}</span>'
+    return f'<span title="{number(explanation, index, 4)}" style="{style}">{escaped(text)}</span>'
 
 
 def _verdict(explanation: Explanation, predicted: str) -> str:

@@ -25,15 +25,15 @@ def png(image: Image) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunks
 
 
-def picture(image: Image, scored: list[tuple[Unit, float]], greatest: float) -> str:
-    """The image as it is, and beside it in grey with each patch tinted and framed; scores show on hover."""
+def picture(image: Image, scored: list[tuple[Unit, float, str]], greatest: float) -> str:
+    """The image as it is, and beside it in grey with each patch tinted by its score; what is told shows on hover."""
     height, width = image.pixels.shape[:2]
     if not height or not width:
         return "<em>empty image</em>"
     data = png(image)
     name = f"vd-{zlib.crc32(data):08x}"  # made of the content: where two pictures share it, they are the same
     both = width * 2.05
-    patches = "".join(_patch(unit, score, greatest, width) for unit, score in scored)
+    patches = "".join(_patch(*each, greatest, width) for each in scored)
     return (
         f'<svg viewBox="0 0 {both:.2f} {height}" width="{_WIDTH * 2.05:.0f}" role="img" '
         f'style="display:block;max-width:100%;height:auto"><image id="{name}" width="{width}" height="{height}" '
@@ -44,7 +44,7 @@ def picture(image: Image, scored: list[tuple[Unit, float]], greatest: float) -> 
     )
 
 
-def _patch(unit: Unit, score: float, greatest: float, width: int) -> str:
+def _patch(unit: Unit, score: float, told: str, greatest: float, width: int) -> str:
     top, left, bottom, right = unit.span
     line = width / _WIDTH * 2.5
     share = abs(score) / greatest if greatest > 0 else 0.0
@@ -53,7 +53,7 @@ def _patch(unit: Unit, score: float, greatest: float, width: int) -> str:
     return (
         f'<rect x="{left + line / 2:.2f}" y="{top + line / 2:.2f}" width="{max(0.0, right - left - line):.2f}" '
         f'height="{max(0.0, bottom - top - line):.2f}" fill="{tint(score, greatest)}" stroke="{frame}" '
-        f'stroke-opacity="{share:.2f}" stroke-width="{line:.2f}"{dashes}><title>{score:+.4g}</title></rect>'
+        f'stroke-opacity="{share:.2f}" stroke-width="{line:.2f}"{dashes}><title>{told}</title></rect>'
     )
 
 

@@ -8,9 +8,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from veridical.core.errors import UsageError
 from veridical.explainers.base import Scores, adding_up
 from veridical.explainers.gradients import Aggregate, Baseline, aggregate, check_windows, start_of
-from veridical.explainers.quadrature import Rule, finer, quadrature
+from veridical.explainers.quadrature import FEWEST_STEPS, Rule, finer, quadrature
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Rows
@@ -68,19 +69,20 @@ class IntegratedGradients:
 
     def _refined(self, case: Case, difference: Tensor) -> Tensor:
         """The integral with as many steps as each example needs; finer levels use the points of coarser ones."""
+        if self.most < FEWEST_STEPS:
+            raise UsageError(
+                f"integrated-gradients(most={self.most}) is too few", remedy=f"It starts with {FEWEST_STEPS} steps."
+            )
         owner = case.batch.rows.owner
-        total = torch.zeros(1)
-        shares = torch.zeros(0)
+        total = shares = torch.zeros(1, 1, 1)
         unsure = torch.ones(len(case), dtype=torch.bool)
         steps = 0
-        while unsure.any() and steps < self.most:
-            steps, points, weights = finer(steps)
+        while unsure.any() and (level := finer(steps))[0] <= self.most:
+            steps, points, weights = level
             rows = torch.nonzero(unsure[owner])[:, 0]
             row = rows.repeat_interleave(len(points))
             total = total + self._gradients(case, row, points.repeat(len(rows)), weights.repeat(len(rows)))
-            shares = (
-                torch.where(unsure[owner][:, None, None], total / steps, shares) if shares.numel() else total / steps
-            )
+            shares = torch.where(unsure[owner][:, None, None], total / steps, shares)
             allowed = self.tolerance * _total(case, shares, absolute=True)
             unsure &= (_total(case, shares) - difference).abs() > allowed
         return shares

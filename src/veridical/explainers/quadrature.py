@@ -10,7 +10,8 @@ from torch import Tensor
 
 Rule = Literal["gauss-legendre", "midpoint", "trapezoid", "left", "right"]
 
-_FIRST_LEVEL = 16
+FEWEST_STEPS = 16
+"""The first level of the rule that can be refined."""
 
 
 def quadrature(rule: Rule, steps: int) -> tuple[Tensor, Tensor]:
@@ -34,7 +35,7 @@ def finer(steps: int) -> tuple[int, Tensor, Tensor]:
     nothing, and there it has more points. Doubling keeps all old points.
     """
     if not steps:
-        t = torch.arange(1, _FIRST_LEVEL + 1, dtype=torch.float64) / _FIRST_LEVEL
-        return _FIRST_LEVEL, t**2, torch.where(t == 1, 1.0, 2 * t)  # t = 1 counts half; t = 0 has no weight at all
+        t = torch.arange(1, FEWEST_STEPS + 1, dtype=torch.float64) / FEWEST_STEPS
+        return FEWEST_STEPS, t**2, torch.where(t == 1, 1.0, 2 * t)  # t = 1 counts half; t = 0 has no weight at all
     t = (torch.arange(steps, dtype=torch.float64) + 0.5) / steps
     return 2 * steps, t**2, 2 * t

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from veridical.core.drawing import body, escaped, heading, legend, strongest
+from veridical.core.drawing import body, called, escaped, heading, legend, number, strongest
 from veridical.core.errors import StorageError
 from veridical.core.explanation import HUMAN, Explanation
 from veridical.core.files import spec_key
@@ -79,8 +79,8 @@ def _page(index: _Index, spool: BinaryIO, title: str) -> Iterator[str]:
         f'<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{escaped(title)}</title><style>{STYLES}</style></head>\n<body>\n{_header(index, title)}<main>\n"
     )
-    for number, (example, places) in enumerate(index.cards.items(), start=1):
-        yield _card_start(number, example, index.headings[example], len(places))
+    for place, (example, places) in enumerate(index.cards.items(), start=1):
+        yield _card_start(place, example, index.headings[example], len(places))
         for start, length in places:
             spool.seek(start)
             yield spool.read(length).decode()
@@ -137,7 +137,8 @@ def _name(source: str) -> str:
 
 def _top_words(explanation: Explanation, top: int) -> str:
     items = "".join(
-        f'<li class="{"for" if score > 0 else "against"}"><bdi>{escaped(word)}</bdi><b>{score:+.3g}</b></li>'
-        for word, score in strongest(explanation, top)
+        f'<li class="{"for" if explanation.scores[index] > 0 else "against"}">'
+        f"<bdi>{escaped(called(explanation.units[index]))}</bdi><b>{number(explanation, index)}</b></li>"
+        for index in strongest(explanation, top)
     )
     return f'<ol class="words">{items}</ol>' if items else ""

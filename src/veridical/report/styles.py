@@ -37,11 +37,11 @@ h2 {{ margin: 0; font-size: .8rem; font-weight: 600; color: var(--vd-soft); over
 section h2 + div {{ margin-top: .2rem !important; }}
 .words {{ display: flex; flex-wrap: wrap; gap: .35rem; margin: .8rem 0 0; padding: 0; list-style: none;
   font-size: .82rem; }}
-.words li {{ display: flex; gap: .45rem; max-width: 16rem; padding: .05rem .5rem; border: 1px solid var(--vd-line);
+.words li {{ display: flex; gap: .45rem; max-width: 20rem; padding: .05rem .5rem; border: 1px solid var(--vd-line);
   border-left: 4px solid var(--for); border-radius: 4px; }}
 .words li.against {{ border-left: 4px dotted var(--against); }}
 .words bdi {{ overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }}
-.words b {{ font-weight: 500; font-variant-numeric: tabular-nums; color: var(--vd-soft); }}
+.words b {{ font-weight: 500; white-space: nowrap; font-variant-numeric: tabular-nums; color: var(--vd-soft); }}
 @media print {{
   body {{ padding: 0; max-width: none; background: none; font-size: 10.5pt; }}
   article {{ break-inside: avoid; content-visibility: visible; }}

@@ -12,7 +12,7 @@ from rich.style import Style
 from rich.text import Text
 
 from veridical.core.colours import DARK, LIGHT, Paper, blend, hexadecimal
-from veridical.core.drawing import greatest, percent, segments, strongest, unseen
+from veridical.core.drawing import account, called, greatest, number, percent, segments, strongest, unseen
 from veridical.core.example import Image
 from veridical.core.explanation import HUMAN, Explanation
 
@@ -22,7 +22,8 @@ _WEAK, _STRONG = 0.1, 0.6
 
 
 def print_explanations(console: Console, explanations: Iterable[Explanation], top: int = 5) -> None:
-    """Print each explanation: what was predicted, the tinted text, and the `top` strongest words with their scores.
+    """Print each explanation: what was predicted, the tinted text, and the `top` strongest words with their scores
+    and margins, and what all scores add up to.
 
     Without colours (a pipe, a file, NO_COLOR) words are marked `[+for]` and `[-against]`, doubled when strong.
     """
@@ -35,7 +36,7 @@ def print_explanations(console: Console, explanations: Iterable[Explanation], to
         console.print(_heading(explanation), soft_wrap=not console.is_terminal)
         for field, value in explanation.inputs.items():
             console.print(*_input(console, explanation, field, value), sep="\n")
-        for line in (unseen(explanation), _top_words(explanation, top)):
+        for line in (unseen(explanation), _top_words(explanation, top), account(explanation)):
             if line:
                 console.print(Text(line, "dim"))
 
@@ -103,7 +104,10 @@ def _cell(console: Console, score: float, highest: float) -> Text:
 
 
 def _top_words(explanation: Explanation, top: int) -> str:
-    words = [f"{_short(_printable(word))} {score:+.3g}" for word, score in strongest(explanation, top)]
+    words = [
+        f"{_short(_printable(called(explanation.units[index])))} {number(explanation, index)}"
+        for index in strongest(explanation, top)
+    ]
     return "top: " + ", ".join(words) if words else ""
 
 

@@ -18,13 +18,17 @@ Row = dict[str, str]
 
 
 def explainers() -> list[Row]:
-    """Every explainer with its needs, cost, options and presets."""
+    """Every explainer with what helps to choose it, its options and its presets."""
     return [
         {
             "name": name,
             "what it does": _first_sentence(cls),
             "needs": ", ".join(sorted(cls.needs)) or "any model",
             "cost": cls.cost,
+            "a score is": cls.meaning,
+            "adds up to": getattr(cls, "total", "") or "-",
+            "margins": getattr(cls, "margins", "") or "-",
+            "known weakness": cls.weakness,
             "options": _options(cls),
             "presets": ", ".join(getattr(cls, "presets", {})) or "-",
         }

@@ -49,6 +49,7 @@ def unusual() -> list[Explanation]:
         make("surrogate \ud83d", inputs={"text": "cut \ud83d here, \ud83d\ude00 there, \udcff"}, target="\udfff"),
         make("mark", inputs={"text": "\U0010ffff00d83d \U0010ffff"}),
         make("label \ud800", label="\ud800", measures={"\ud800": 1.0}, spec={"\ud800": "\udfff"}),
+        make("sampled", margins=(0.1 + 0.2, 0.0)),
         make("infinite", measures={"bound": float("inf"), "low": float("-inf")}),
     ]
 

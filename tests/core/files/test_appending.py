@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import signal
@@ -10,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from veridical.core.errors import InputError, StorageError
@@ -49,6 +52,33 @@ def finished(process: subprocess.Popen[str], rows: int) -> int:
     process.wait()
     process.stdout.close()
     return rows + rest.count("\n")
+
+
+def as_before_margins(path: Path) -> None:
+    """The file as it was written when units had no margins."""
+    if path.suffix == ".jsonl":
+        path.write_text(path.read_text().replace(', "margin": null', ""))
+        return
+    with table.opened(path) as file:
+        kept, specs = file.read(), table.specs(file)
+    units = pa.list_(
+        pa.struct([field for field in table.SCHEMA.field("units").type.value_type if field.name != "margin"])
+    )
+    at = table.SCHEMA.get_field_index("units")
+    schema = table.SCHEMA.set(at, pa.field("units", units))
+    older = pa.Table.from_pylist(kept.to_pylist(), schema=schema)
+    pq.write_table(older.replace_schema_metadata({**schema.metadata, b"veridical.specs": json.dumps(specs)}), path)
+
+
+def test_files_from_before_margins_are_read_and_go_on(tmp_path: Path, make, suffix: str) -> None:
+    path = tmp_path / f"why{suffix}"
+    with ExplanationWriter(path) as writer:
+        writer.write(make("old"))
+    as_before_margins(path)
+    assert read_all(path) == [make("old")]
+    with ExplanationWriter(path) as writer:
+        writer.write(make("new", margins=(0.5, 0.25)))
+    assert read_all(path) == [make("old"), make("new", margins=(0.5, 0.25))]
 
 
 def test_writers_append(tmp_path: Path, make, suffix: str) -> None:

@@ -1,0 +1,66 @@
+"""Measured parts of the pages come from the results that are there, and are no trouble when there are none."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "generate.py"
+MADE = {
+    "versions": {"veridical": "0.1.0", "captum": "0.9.0"},
+    "machine": {"processor": "x86_64", "threads": 2},
+    "time": "2030-01-01",
+}
+
+
+@pytest.fixture
+def generate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script, looking for results and figures in an empty folder."""
+    spec = importlib.util.spec_from_file_location("generate", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "RESULTS", tmp_path)
+    monkeypatch.setattr(module, "FIGURES", tmp_path)
+    return module
+
+
+def test_without_results(generate: ModuleType) -> None:
+    for part in ("bench-accuracy", "bench-explainers", "bench-scaling"):
+        assert generate.PARTS[part]() == "*Not measured yet: `make bench` does it.*"
+
+
+def test_ratios_and_their_figure(generate: ModuleType, tmp_path: Path) -> None:
+    rows = [
+        {"name": "equal accuracy: captum", "ratio": 12.345, "detail": "at its budgets 100: 12"},
+        {"name": "equal accuracy: other", "ratio": None, "detail": "not measured: it | failed"},
+    ]
+    (tmp_path / "accuracy.json").write_text(json.dumps({"rows": rows, **MADE}))
+    shown = generate.PARTS["bench-accuracy"]()
+    assert "| `equal accuracy: captum` | 12.35 | at its budgets 100: 12 |" in shown
+    assert "| `equal accuracy: other` | - | not measured: it &#124; failed |" in shown
+    assert "Measured on 2030-01-01 with veridical 0.1.0, captum 0.9.0; 2 threads" in shown
+    assert "![" not in shown
+    (tmp_path / "accuracy-per-query.svg").write_text("<svg/>")
+    assert "](figures/accuracy-per-query.svg)" in generate.PARTS["bench-accuracy"]()
+
+
+def test_growth(generate: ModuleType, tmp_path: Path) -> None:
+    points = {
+        size: [
+            {"method": method, "settings": f"{method}(x=1)", size: number, "seconds per document": number / 1000}
+            for number in numbers
+            for method in ("occlusion", "lime")
+        ]
+        for size, numbers in {"words": (10, 400), "documents": (10, 1000)}.items()
+    }
+    (tmp_path / "scaling.json").write_text(json.dumps({"rows": [], **points, **MADE}))
+    shown = generate.PARTS["bench-scaling"]()
+    assert "| seconds per document | 10 words | 400 words |" in shown
+    assert "| `lime` | 0.01 | 0.4 |" in shown
+    assert "| seconds per document | 10 documents | 1,000 documents |" in shown
