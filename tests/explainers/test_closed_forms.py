@@ -10,7 +10,7 @@ from veridical.explainers import EXPLAINERS, Gradient, InputXGradient, Integrate
 from veridical.explainers.attention import pool_logits
 from veridical.explainers.gradients import aggregate
 from veridical.masking import Case
-from veridical.models import Rows
+from veridical.models import Output, Rows
 from veridical.testing import Formula, text_classifier
 
 WEIGHTS = {"good": 2.0, "bad": -1.5, "film": 0.25, "a": 0.0}
@@ -113,7 +113,7 @@ def test_pooled_attention_logits():
         {"attention_mask": torch.ones(1, 3)}, torch.zeros(1, 3).long(), torch.zeros(1).long(), torch.tensor([3])
     )
     expected = torch.tensor([[0.5, 5 / 6, 1.0]]).softmax(-1)
-    torch.testing.assert_close(pool_logits(weights, rows), expected)
+    torch.testing.assert_close(pool_logits(weights, rows, "softmax"), expected)
 
 
 @pytest.mark.parametrize("heads", ["product-of-means", "mean-of-products"])
@@ -161,3 +161,24 @@ def test_pieces_of_words():
     tokens = torch.tensor([[9.0, 1, 5, 2, 3, 4, 7, 9]])
     found = {how: case.to_units(tokens, how)[0].tolist() for how in ("sum", "mean", "max", "first")}
     assert found == {"sum": [15, 7], "mean": [3, 7], "max": [5, 7], "first": [1, 7]}
+
+
+class Attentive(Formula):
+    """A model whose one layer has one head that attends by the words' numbers and sums up their values."""
+
+    provides = Formula.provides | {"cls-attentions", "attention-gradients"}
+    values = torch.tensor([1.0, -2.0, 3.0], dtype=torch.float64)
+
+    def run(self, rows, *, embeds=None, attentions=False, hidden=False):
+        share = (self.embed(rows) if embeds is None else embeds)[..., 0].log().softmax(-1)  # [R, T]
+        matrix = share[:, None, None, :].expand(-1, 1, 3, -1).clone()
+        found = (matrix[:, 0, 0] * self.values).sum(-1)
+        return Output(torch.stack([torch.zeros_like(found), found], 1), (matrix,))
+
+
+@pytest.mark.parametrize("heads", ["product-of-means", "mean-of-products"])
+def test_scaled_attention_of_a_weighted_sum(heads):
+    """y = sum a_i v_i with a = (.5, .3, .2) and v = (1, -2, 3)."""
+    case = case_of(Attentive({"half": 0.5, "third": 0.3, "fifth": 0.2}, None), "half third fifth", target="yes")
+    scores = EXPLAINERS.create(f"scaled-attention(heads={heads})").scores(case).values
+    assert scores[0].tolist() == pytest.approx([0.5, -0.6, 0.6], abs=1e-6)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from veridical.explainers.base import Scores
+from veridical.explainers.normalisers import Normaliser, normalise
 from veridical.masking import Case
 from veridical.masking.case import Pieces
 from veridical.models import Classifier, Output, Rows
@@ -48,9 +49,10 @@ class Attention:
 
 @dataclass(frozen=True)
 class _PooledAttention:
-    """Attention logits averaged over queries and heads, then one softmax (SMaT's static explainers)."""
+    """Attention logits averaged over queries and heads, then shared out once (SMaT's static explainers)."""
 
     pieces: Pieces = "sum"
+    normaliser: Normaliser = "softmax"
     needs: ClassVar[frozenset[str]] = frozenset({"attentions"})
     cost: ClassVar[str] = "1 forward"
     weakness: ClassVar[str] = (
@@ -65,7 +67,7 @@ class _PooledAttention:
         def pooled(rows: Rows, _: Tensor) -> Tensor:
             with torch.no_grad():
                 layers = self._choose(case.classifier.run(rows, attentions=True))
-            return pool_logits(torch.cat(layers, dim=1), rows)
+            return pool_logits(torch.cat(layers, dim=1), rows, self.normaliser)
 
         windows = torch.bincount(case.batch.rows.owner, minlength=len(case))
         tokens = case.rowwise(pooled, passes=0) / windows[case.batch.rows.owner][:, None]
@@ -77,7 +79,10 @@ class _PooledAttention:
 
 @dataclass(frozen=True)
 class AttentionLastLayer(_PooledAttention):
-    """All heads of the last layer: the mean of their attention logits over all query words, then one softmax."""
+    """All heads of the last layer: the mean of their attention logits over all query words, shared out by one softmax.
+
+    Other normalisers give most words exactly 0.
+    """
 
     meaning: ClassVar[str] = "How much all words look at the word in the last layer. Never negative."
 
@@ -88,7 +93,10 @@ class AttentionLastLayer(_PooledAttention):
 
 @dataclass(frozen=True)
 class AttentionAllLayers(_PooledAttention):
-    """All heads of all layers: the mean of their attention logits over all query words, then one softmax."""
+    """All heads of all layers: the mean of their attention logits over all query words, shared out by one softmax.
+
+    Other normalisers give most words exactly 0.
+    """
 
     meaning: ClassVar[str] = "How much all words look at the word, in all layers together. Never negative."
 
@@ -109,13 +117,13 @@ def first_token_mean(output: Output, weights: Tensor, rows: Rows) -> Tensor:
     return output.from_first_token(weights).mean(1)[:, : rows.unit_of.shape[1]]
 
 
-def pool_logits(weights: Tensor, rows: Rows) -> Tensor:
-    """Mean over query rows and heads of attention logits, then a softmax over keys: [R, H, T, T] gives [R, T].
+def pool_logits(weights: Tensor, rows: Rows, normaliser: Normaliser) -> Tensor:
+    """Mean over query rows and heads of attention logits, then shares of the keys: [R, H, T, T] gives [R, T].
 
-    The logarithm of a weight is its logit up to a constant per query, which the softmax takes out again.
+    The logarithm of a weight is its logit up to a constant per query, which no normaliser sees.
     """
     attended = rows.inputs["attention_mask"].to(weights.device) > 0  # [R, T]
     logs = weights.clamp(min=torch.finfo(weights.dtype).tiny).log()
     queries = attended[:, None, :, None]
     mean = (logs * queries).sum(2).div(queries.sum(2)).mean(1)  # [R, T]
-    return mean.masked_fill(~attended, -1e10).softmax(-1)
+    return normalise(mean.masked_fill(~attended, -1e10), normaliser)
