@@ -19,7 +19,7 @@ from veridical.masking import Case, Engine
 from veridical.models.starting import start
 from veridical.models.transformer import Transformer
 
-BUDGETS = (768, 1024, 1536)
+BUDGETS = (768, 1024, 1536, 2048)
 
 
 def measure(sizes: Sizes) -> bool:

@@ -37,7 +37,7 @@ FEWEST_WORDS = 12
 class Sizes:
     """How much is measured; the defaults take some 45 minutes on two cores."""
 
-    rounds: int = 3
+    rounds: int = 2
     texts: int = 4
     samples: int = 200
     steps: int = 50

@@ -40,13 +40,17 @@ class Engine:
     remember: int = 50_000
     cost: Cost = field(default_factory=Cost)
 
-    def packs(self, lengths: Tensor) -> Iterator[Tensor]:
-        """Row indices in batches of similar lengths, each with at most `tokens` positions (or one row)."""
+    def packs(self, lengths: Tensor, gradients: bool = True) -> Iterator[Tensor]:
+        """Row indices in batches of similar lengths, each with at most `tokens` positions (or one row).
+
+        Without gradients nothing has to be kept for the way back, and twice as many fit.
+        """
+        tokens = self.tokens if gradients else 2 * self.tokens
         order = lengths.argsort(descending=True, stable=True)
         start = 0
         while start < len(order):
             longest = max(1, int(lengths[order[start]]))
-            count = max(1, self.tokens // longest)
+            count = max(1, tokens // longest)
             yield order[start : start + count]
             start += count
 
@@ -78,7 +82,7 @@ class Engine:
         # and the heap would grow with the number of batches.
         found = torch.empty(len(index), max(1, len(classifier.labels)))
         with torch.no_grad(), classifier.evaluating(), classifier.fused(), self.casting(classifier):
-            for pack in self.packs(rows.lengths[index]):
+            for pack in self.packs(rows.lengths[index], gradients=False):
                 found[pack] = classifier.run(rows.select(index[pack])).logits.float().cpu()
                 self.cost.forwards += len(pack)
                 self.watch(len(pack))
