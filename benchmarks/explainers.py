@@ -47,7 +47,7 @@ def measure(sizes: Sizes) -> bool:
     peers.ferret.environment = sizes.ferret
     rows = show(row for row in _rows(sizes) if sizes.only in row.name)
     if sizes.writes:
-        write("explainers", rows)
+        write("explainers", rows, beside=bool(sizes.only))
     return all(row.holds for row in rows)
 
 

@@ -55,14 +55,24 @@ def show(rows: Iterable[Row]) -> list[Row]:
     return shown
 
 
-def write(part: str, rows: list[Row], **more: Any) -> None:
-    """Keep a part's rows, and what else it found, with the versions and the machine they belong to."""
-    record = {"rows": [{**asdict(row), "holds": row.holds} for row in rows], **more}
+def write(part: str, rows: list[Row], beside: bool = False, **more: Any) -> None:
+    """Keep a part's rows, and what else it found, with the versions and the machine they belong to.
+
+    With `beside` they take the place of rows of the same names, and all others stay.
+    """
+    kept = {row["name"]: row for row in _kept(part)} if beside else {}
+    found = kept | {row.name: {**asdict(row), "holds": row.holds} for row in rows}
+    record = {"rows": list(found.values()), **more}
     record |= {"versions": {**versions(), **_peers()}, "machine": machine(), "time": time.strftime("%Y-%m-%d")}
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{part}.json"
     path.write_text(json.dumps(record, indent=2) + "\n")
     print(f"written to {path.relative_to(Path(__file__).parent.parent)}\n", flush=True)
+
+
+def _kept(part: str) -> list[dict[str, Any]]:
+    path = RESULTS / f"{part}.json"
+    return json.loads(path.read_text())["rows"] if path.exists() else []
 
 
 def machine() -> dict[str, Any]:

@@ -26,7 +26,6 @@ BY_DOCUMENTS = {
     "integrated-gradients": "integrated-gradients(steps=5)",
     "occlusion": "occlusion",
     "lime": "lime(samples=24)",
-    "kernel-shap": "kernel-shap(samples=48, tolerance=0.0)",
 }
 """Smaller budgets than anyone would use: what is shown is the growth, and a thousand documents are many."""
 

@@ -16,6 +16,8 @@ from veridical.models.classifier import average_windows
 
 Precision = Literal["fp32", "bf16"]
 
+_NEARLY_FULL = 0.75
+
 
 @dataclass
 class Cost:
@@ -50,9 +52,13 @@ class Engine:
         start = 0
         while start < len(order):
             longest = max(1, int(lengths[order[start]]))
-            count = max(1, tokens // longest)
-            yield order[start : start + count]
-            start += count
+            pack = order[start : start + max(1, tokens // longest)]
+            shorter = torch.nonzero(lengths[pack].diff() < 0)[:, 0] + 1
+            # A batch that is nearly full ends where rows get shorter: padding costs as much as words do.
+            late = shorter[shorter >= _NEARLY_FULL * len(pack)]
+            pack = pack[: int(late[0])] if len(late) and start + len(pack) < len(order) else pack
+            yield pack
+            start += len(pack)
 
     def logits(self, classifier: Classifier, rows: Rows, answers: dict[bytes, Tensor]) -> Tensor:
         """The logits of each row, [R, C]; equal rows are run once, and not at all when `answers` has them."""
