@@ -18,7 +18,7 @@ BY_WORDS = {
     "input-x-gradient": "input-x-gradient",
     "integrated-gradients": "integrated-gradients(steps=20)",
     "occlusion": "occlusion",
-    "lime": "lime(samples=100)",
+    "lime": "lime(samples={samples})",
     "kernel-shap": "kernel-shap(samples={samples}, tolerance=0.0)",
 }
 BY_DOCUMENTS = {
@@ -47,7 +47,7 @@ def _by_words(classifier: Classifier, sizes: Sizes) -> Iterator[dict[str, object
     for words in sizes.words:
         documents = made_of(classifier, words, 1 if words >= 100 else 4)
         for method, settings in BY_WORDS.items():
-            # Regression needs more answers than words, so its budget grows with them.
+            # A linear model needs more answers than words, so the budget grows with them.
             name = settings.format(samples=max(100, 2 * words + 2))
             yield _told(classifier, method, name, documents, words)
 

@@ -55,7 +55,7 @@ class Sizes:
     long_budgets: tuple[int, ...] = (50, 100, 400, 1600)
     seeds: int = 3
     long_seeds: int = 2
-    words: tuple[int, ...] = (10, 25, 50, 100, 200, 400)
+    words: tuple[int, ...] = (10, 30, 100, 200, 400)
     documents: tuple[int, ...] = (10, 30, 100, 300, 1000)
     only: str = ""
     ferret: Path = CACHE / "ferret-venv"
