@@ -166,6 +166,15 @@ def test_a_text_is_done_when_its_margins_are_small_enough():
         assert found.margins.max() <= tolerance * found.values.abs().max()
 
 
+@pytest.mark.parametrize("words", [16, 24])
+def test_the_regression_does_not_stop_before_it_can_tell_its_error(words):
+    """Here whole sizes fill the first questions; they are not all there is."""
+    case = case_of(smooth, words)
+    found = KernelShap(fit="regression", tolerance=0.2).scores(case)
+    assert (found.margins > 0).all()
+    assert case.asked.item() == 2002 or found.margins.max() <= 0.2 * found.values.abs().max()
+
+
 def test_without_tolerance_the_whole_budget_is_asked():
     case = case_of(wild, 16)
     KernelShap(samples=200, tolerance=0.0).scores(case)

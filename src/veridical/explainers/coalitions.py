@@ -32,7 +32,7 @@ def ask_each(case: Case, examples: Sequence[int], kept: Sequence[Tensor], scale:
 
 def number_of_pairs(words: int) -> int:
     """How many pairs there are beside the one of all words and none."""
-    return int(2 ** (words - 1)) - 1
+    return (1 << words - 1) - 1
 
 
 def all_pairs(words: int) -> Tensor:
@@ -58,7 +58,7 @@ def spread_pairs(words: int, count: int, generator: torch.Generator) -> Tensor:
 
 def _pool(words: int, count: int, generator: torch.Generator) -> Tensor:
     """Pairs in random order, all that there are or more than are wanted, with every single word among them."""
-    if words <= 60 and number_of_pairs(words) <= 2 * count:
+    if number_of_pairs(words) <= 2 * count:
         everything = all_pairs(words)
         return everything[torch.randperm(len(everything), generator=generator)]
     sizes = torch.randint(1, words // 2 + 1, (2 * count,), generator=generator)

@@ -31,7 +31,7 @@ class KernelShap:
 
     The scores add up to the output minus that of an empty text. They are exact when all coalitions fit into `samples`
     questions; otherwise they are estimated, with margins, and a text is done when no margin exceeds `tolerance` times
-    its largest score (0: ask everything). `fit=process` learns interactions between words too and needs far fewer
+    its largest score (0: ask everything). `fit=process` learns interactions between words too and needs fewer
     questions than KernelSHAP's own `regression`. Coalitions can be texts unlike any the model was trained on.
     """
 
@@ -134,9 +134,12 @@ class _Game:
         self.done = not len(self.pairs)  # one word has it all
 
     def next(self, everything: bool) -> Tensor:
-        """The pairs to ask about now: twice as many as are known, or all that are left."""
+        """The pairs to ask about now: twice as many as are known, or all that are left.
+
+        The sizes that are there as a whole tell nothing of the error; only pairs beyond them do.
+        """
         known = len(self.gaps)
-        first = max(_FIRST_PAIRS, self.words, len(self.design.whole) if self.design else 0)
+        first = max(_FIRST_PAIRS, self.words) + (len(self.design.whole) if self.design else 0)
         return self.pairs[known:] if everything else self.pairs[known : max(first, 2 * known)]
 
     def learn(self, gaps: Tensor) -> None:
