@@ -17,7 +17,7 @@ from importlib.metadata import entry_points
 from typing import Any, Generic, Literal, TypeVar, Union, cast
 
 from veridical.core.errors import UsageError
-from veridical.core.syntax import parse_one
+from veridical.core.syntax import Term, parse_one, parse_several
 
 T = TypeVar("T")
 
@@ -72,6 +72,10 @@ class Registry(Generic[T], Mapping[str, type[T]]):
         term = parse_one(what)
         return self.build(term.name, term.options)
 
+    def several(self, text: str) -> list[T]:
+        """Build each of the things that `a(x=1), b` names."""
+        return [self.build(term.name, term.options) for term in parse_several(text)]
+
     def build(self, name: str, options: Mapping[str, Any]) -> T:
         """Build the thing of that name with checked options; `preset` names a set of them."""
         cls = self[name]
@@ -92,6 +96,12 @@ class Registry(Generic[T], Mapping[str, type[T]]):
         """The thing as data: its name and every option, from which `from_spec` rebuilds it."""
         options = asdict(cast("Any", thing)) if is_dataclass(thing) else {}
         return {"name": self.name_of(thing), **options}
+
+    def written(self, thing: T) -> str:
+        """The thing as a person would write it: its name and the options that are not the default."""
+        known = options_of(type(thing))
+        changed = {key: getattr(thing, key) for key in known if getattr(thing, key) != _default_of(known[key])}
+        return str(Term(self.name_of(thing), changed))
 
     def from_spec(self, spec: Mapping[str, Any]) -> T:
         """Rebuild a thing from its spec."""
@@ -123,6 +133,10 @@ def check_options(cls: type, name: str, options: Mapping[str, Any]) -> dict[str,
     if missing:
         raise UsageError(f"{name} needs the option {missing[0]!r}", remedy=f"Write {name}({missing[0]}=...).")
     return checked
+
+
+def _default_of(option: Field[Any]) -> Any:
+    return option.default if option.default_factory is MISSING else option.default_factory()
 
 
 def _required(option: Field[Any]) -> bool:

@@ -30,7 +30,7 @@ class Term:
     def __str__(self) -> str:
         if not self.options:
             return self.name
-        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in self.options.items())})"
+        return f"{self.name}({', '.join(f'{key}={_written(value)}' for key, value in self.options.items())})"
 
 
 def parse(text: str) -> list[Term]:
@@ -45,6 +45,11 @@ def parse_one(text: str) -> Term:
     if len(terms) != 1:
         raise UsageError(f"expected one name, not {len(terms)}: {text!r}")
     return terms[0]
+
+
+def parse_several(text: str) -> list[Term]:
+    """Read `a(x=1), b`: a list of things to be done one by one."""
+    return _Reader(text).terms(",")
 
 
 def parse_options(text: str) -> dict[str, Any]:
@@ -62,9 +67,9 @@ class _Reader:
         self.text = text
         self.at = 0
 
-    def terms(self) -> list[Term]:
+    def terms(self, mark: str = "+") -> list[Term]:
         found = [self._term()]
-        while self._take("+"):
+        while self._take(mark):
             found.append(self._term())
         self.expect_end()
         return found
@@ -127,6 +132,16 @@ class _Reader:
 
     def _fail(self, problem: str) -> NoReturn:
         raise UsageError(f"{problem} at character {self.at + 1}:\n  {self.text}\n  {' ' * self.at}^")
+
+
+def _written(value: Any) -> str:
+    """A value so that `_literal` reads it back, with quotes only where they are needed."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_written(part) for part in value)}]"
+    if isinstance(value, str):
+        plain = _BARE.fullmatch(value) and value == value.strip() and _literal(value) == value
+        return value if plain else repr(value)
+    return str(value).lower() if value is None or isinstance(value, bool) else repr(value)
 
 
 def _literal(text: str) -> Any:
