@@ -163,3 +163,33 @@ def test_answers_remembered_are_bounded():
 
 def test_no_question_at_all(case):
     assert case.ask(torch.zeros(0).long(), torch.zeros(0, case.live.shape[1]).bool()).shape == (0,)
+
+
+def test_what_depends_on_the_case_alone_is_computed_once(case):
+    computed = []
+
+    def compute():
+        computed.append(1)
+        return torch.ones(len(case))
+
+    found = [each.once("key", compute) for each in (case, case, case.with_eraser("pad"))]
+    assert len(computed) == 1
+    assert all(each is found[0] for each in found)
+    case.once("other", compute)
+    assert len(computed) == 2
+    Case.bind(case.classifier, case.batch.examples).once("key", compute)
+    assert len(computed) == 3
+
+
+def test_a_blank_input_has_no_special_tokens_either(case):
+    erased = case.with_eraser("pad")
+    classifier, pad = case.classifier, case.classifier.tokenizer.pad_token_id
+    ids = torch.full((1, int(case.batch.rows.lengths[0])), pad)
+    with torch.no_grad(), classifier.evaluating():
+        logits = classifier.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
+    expected = logits.softmax(-1)[0, case.targets[0]]
+    asked = case.asked.clone()
+    assert erased.blank()[0].item() == pytest.approx(expected.item(), abs=1e-6)
+    assert (case.asked == asked + 1).all()
+    kept = erased.value(torch.zeros_like(case.live)[:, None])[:, 0]
+    assert (erased.blank() - kept).abs().max() > 1e-6  # special tokens alone are something else

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor
@@ -25,6 +25,8 @@ Pieces = Literal["sum", "mean", "max", "first"]
 
 _ROWS_AT_ONCE = 16_384
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Case:
@@ -43,6 +45,7 @@ class Case:
     output: Output
     asked: Tensor
     _answers: dict[bytes, Tensor] = field(default_factory=dict, repr=False)
+    _known: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of_output(
@@ -93,6 +96,16 @@ class Case:
         """The same case with another way to take words away."""
         return replace(self, eraser=ERASERS.create(eraser))
 
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What `compute` gives, computed at the first call with this key: for what depends on the case alone.
+
+        Cases that differ in their eraser share it, so a key has to name the eraser if it matters.
+        """
+        if key not in self._known:
+            self._known[key] = compute()
+        found: T = self._known[key]
+        return found
+
     def value(self, keep: Tensor, scale: Scale = "prob") -> Tensor:
         """The target's value when only some units are kept: `keep` [B, K, U] gives [B, K]."""
         count, several, _ = keep.shape
@@ -109,6 +122,16 @@ class Case:
         self._count(torch.bincount(example, minlength=len(self)))
         parts = [self._portion(example[part], keep[part]) for part in self._portions(example)]
         return torch.cat(parts) if parts else torch.empty(0, self.output.logits.shape[1])
+
+    def blank(self, scale: Scale = "prob") -> Tensor:
+        """The target's value when nothing is left, [B]: no unit, and no special token or held field either."""
+        self.classifier.require(self.eraser.needs, asker=f"erasing by {ERASERS.name_of(self.eraser)!r}")
+        rows = self.batch.rows
+        one_unit = replace(rows, unit_of=torch.zeros_like(rows.unit_of))  # erasers spare what belongs to no unit
+        erased = self.eraser(self.classifier, one_unit, torch.zeros(len(rows), 1, dtype=torch.bool))
+        self._count(torch.ones_like(self.asked))
+        found = self.engine.logits(self.classifier, erased, self._answers)
+        return self.scaled(average_windows(found, rows.owner, len(self)), self.targets, scale)
 
     def scaled(self, logits: Tensor, targets: Tensor, scale: Scale) -> Tensor:
         """The values of targets [N] on a scale, from logits [N, C]."""
