@@ -29,7 +29,7 @@ def check_explainer(explainer: Explainer, sample: Callable[[], Sample] = text_cl
     """An explainer gives one finite score per live unit, whatever stands beside an example, and leaves no trace."""
     _check_words(explainer)
     classifier, examples = sample()
-    with _untouched(classifier):
+    with untouched(classifier):
         case = Case.bind(classifier, examples)
         found = explainer.scores(case)
         scores = found.values
@@ -50,7 +50,7 @@ def check_explainer(explainer: Explainer, sample: Callable[[], Sample] = text_cl
 def check_eraser(eraser: Eraser, sample: Callable[[], Sample] = text_classifier) -> None:
     """An eraser that keeps all changes nothing, keeps special tokens always, and is hard where soft is 0 or 1."""
     classifier, examples = sample()
-    with _untouched(classifier), torch.no_grad(), classifier.evaluating():
+    with untouched(classifier), torch.no_grad(), classifier.evaluating():
         batch = classifier.encode(examples)
         rows, live = batch.rows, batch.live
         plain = classifier.run(rows).logits
@@ -147,7 +147,7 @@ def _parameters(classifier: Classifier) -> list[Tensor]:
 
 
 @contextmanager
-def _untouched(classifier: Classifier) -> Iterator[None]:
+def untouched(classifier: Classifier) -> Iterator[None]:
     """The model's weights, gradients and mode, and the global random state, are the same afterwards."""
     model = getattr(classifier, "model", None)
     before = [values.detach().clone() for values in _parameters(classifier)]

@@ -1,0 +1,73 @@
+"""Metrics, one per file: can these scores be trusted? All of one shape, none knows where the scores come from."""
+
+from veridical.core.registry import Registry
+from veridical.metrics.aopc import AOPC
+from veridical.metrics.base import CorpusMetric, Measured, Metric, judge
+from veridical.metrics.comprehensiveness import Comprehensiveness
+from veridical.metrics.decision_flip import DecisionFlip
+from veridical.metrics.leave_one_out import LeaveOneOutTau
+from veridical.metrics.log_odds import LogOdds
+from veridical.metrics.normalised_aopc import NormalisedAOPC
+from veridical.metrics.pos_importance import PosImportance
+from veridical.metrics.post_hoc_accuracy import PostHocAccuracy
+from veridical.metrics.prediction_agreement import PredictionAgreement
+from veridical.metrics.rationale_auc import RationaleAUC
+from veridical.metrics.rationale_average_precision import RationaleAveragePrecision
+from veridical.metrics.rationale_overlap import RationaleF1, RationaleIoU, RationalePrecision, RationaleRecall
+from veridical.metrics.rationale_recall import RationaleRecallAtK
+from veridical.metrics.reasons_on_top import ReasonsOnTop
+from veridical.metrics.stability import Stability
+from veridical.metrics.sufficiency import Sufficiency
+
+METRICS: Registry[Metric | CorpusMetric] = Registry(
+    "metric",
+    "veridical.metrics",
+    {
+        "aopc": AOPC,
+        "comprehensiveness": Comprehensiveness,
+        "decision-flip": DecisionFlip,
+        "leave-one-out-tau": LeaveOneOutTau,
+        "log-odds": LogOdds,
+        "normalised-aopc": NormalisedAOPC,
+        "pos-importance": PosImportance,
+        "post-hoc-accuracy": PostHocAccuracy,
+        "prediction-agreement": PredictionAgreement,
+        "rationale-auc": RationaleAUC,
+        "rationale-average-precision": RationaleAveragePrecision,
+        "rationale-f1": RationaleF1,
+        "rationale-iou": RationaleIoU,
+        "rationale-precision": RationalePrecision,
+        "rationale-recall": RationaleRecall,
+        "rationale-recall-at-k": RationaleRecallAtK,
+        "reasons-on-top": ReasonsOnTop,
+        "stability": Stability,
+        "sufficiency": Sufficiency,
+    },
+)
+
+__all__ = [
+    "AOPC",
+    "METRICS",
+    "Comprehensiveness",
+    "CorpusMetric",
+    "DecisionFlip",
+    "LeaveOneOutTau",
+    "LogOdds",
+    "Measured",
+    "Metric",
+    "NormalisedAOPC",
+    "PosImportance",
+    "PostHocAccuracy",
+    "PredictionAgreement",
+    "RationaleAUC",
+    "RationaleAveragePrecision",
+    "RationaleF1",
+    "RationaleIoU",
+    "RationalePrecision",
+    "RationaleRecall",
+    "RationaleRecallAtK",
+    "ReasonsOnTop",
+    "Stability",
+    "Sufficiency",
+    "judge",
+]

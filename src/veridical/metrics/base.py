@@ -1,0 +1,96 @@
+"""What every metric is: settings, what it needs, and one number per example with how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from veridical.core.errors import InputError
+from veridical.core.example import Example
+from veridical.core.explanation import Explanation
+from veridical.masking import Case
+
+Need = Literal["classes", "evidence", "text"]
+"""What a metric may need: a model with classes, examples with evidence, words (and not patches of images)."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a metric found: `values` [B], NaN where it is undefined.
+
+    Where the value summarises several steps, `curve` [B, K] has the parts, and `steps` what each stands for, such as
+    the share of words erased. `details` are further numbers [B] by name, NaN where there is none.
+    """
+
+    values: Tensor
+    curve: Tensor | None = None
+    steps: tuple[float, ...] = ()
+    details: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+class About(Protocol):
+    """What each metric says of itself: `meaning` what a value is, `weakness` what it cannot show.
+
+    Texts with fewer than `fewest` units are undefined: one word cannot be ranked. `percent` metrics are printed times
+    100. `ranks` says that it judges by the order of scores, so that a reversed order is a meaningful check.
+    `comparable` says that values of different models mean the same; raw changes of probabilities do not.
+    """
+
+    needs: ClassVar[frozenset[Need]]
+    meaning: ClassVar[str]
+    weakness: ClassVar[str]
+    fewest: ClassVar[int]
+    percent: ClassVar[bool]
+    ranks: ClassVar[bool]
+    comparable: ClassVar[bool]
+
+    @property
+    def greater_is_better(self) -> bool:
+        """The direction; it may depend on the settings."""
+        ...
+
+
+class Metric(About, Protocol):
+    """Judges scores [B, U] of a case's units by asking the case, or by the examples' evidence."""
+
+    def questions(self, units: int) -> int:
+        """The most questions about an example of so many units."""
+        ...
+
+    def __call__(self, case: Case, scores: Tensor) -> Measured:
+        """The metric of each example."""
+        ...
+
+
+@runtime_checkable
+class CorpusMetric(About, Protocol):
+    """Judges explanations of one method by each other, without asking the model."""
+
+    def over(self, examples: Sequence[Example], explanations: Sequence[Explanation]) -> Measured:
+        """The metric of each explanation; `examples` are those that were explained, in the same order."""
+        ...
+
+
+def judge(metric: Metric, case: Case, scores: Tensor) -> Measured:
+    """Apply a metric to checked scores; what is undefined becomes NaN, whatever the metric made of it."""
+    if scores.shape != case.live.shape:
+        raise InputError(f"there are scores for {tuple(scores.shape)} units, not for {tuple(case.live.shape)}")
+    bad = ~torch.isfinite(scores).all(1)
+    if bad.any():
+        which = case.batch.examples[int(bad.nonzero()[0])].id
+        raise InputError("a score is not a finite number", example=which, remedy="Explain this example again.")
+    return undefined(metric(case, scores), case.live.sum(1) < metric.fewest)
+
+
+def undefined(found: Measured, where: Tensor) -> Measured:
+    """The same with NaN for some examples [B]."""
+    return Measured(
+        values=found.values.float().masked_fill(where, torch.nan),
+        curve=None if found.curve is None else found.curve.float().masked_fill(where[:, None], torch.nan),
+        steps=found.steps,
+        details={name: values.float().masked_fill(where, torch.nan) for name, values in found.details.items()},
+    )

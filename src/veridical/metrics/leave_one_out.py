@@ -1,0 +1,61 @@
+"""Leave one out: do the scores rank words as the model does when each is taken away alone?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from scipy.stats import kendalltau
+from torch import Tensor
+
+from veridical.masking import Case
+from veridical.metrics.base import Measured, Need
+from veridical.metrics.erasure import whole
+
+_DIGITS = 6  # what is beyond is rounding of the model's own, and would make an order out of nothing
+
+
+@dataclass(frozen=True)
+class LeaveOneOutTau:
+    """Kendall's rank correlation (tau-b) of the scores and the fall of the target's probability without each word.
+
+    Undefined where all scores, or all falls, are the same.
+    """
+
+    eraser: str = "delete"
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    meaning: ClassVar[str] = "The rank correlation of the scores with what the model loses by each word alone."
+    weakness: ClassVar[str] = (
+        "It takes leaving out for the truth: occlusion wins by construction, and words that stand in for each other "
+        "should not matter. Every word weighs the same, even those that hardly matter."
+    )
+    fewest: ClassVar[int] = 2
+    percent: ClassVar[bool] = False
+    ranks: ClassVar[bool] = True
+    comparable: ClassVar[bool] = True
+    greater_is_better: ClassVar[bool] = True
+    presets: ClassVar[dict[str, dict[str, object]]] = {"ferret": {}}
+
+    def questions(self, units: int) -> int:
+        return units
+
+    def __call__(self, case: Case, scores: Tensor) -> Measured:
+        falls = self._falls(case)
+        found = [_tau(falls[at, :count], scores[at, :count]) for at, count in enumerate(case.live.sum(1).tolist())]
+        return Measured(torch.tensor(found))
+
+    def _falls(self, case: Case) -> Tensor:
+        """How far the target's value falls without each unit, [B, U]."""
+        example, unit = torch.nonzero(case.live, as_tuple=True)  # one question per unit
+        keep = case.live[example]
+        keep[torch.arange(len(unit)), unit] = False
+        falls = torch.zeros(case.live.shape, dtype=torch.double)
+        falls[example, unit] = (whole(case)[example] - case.with_eraser(self.eraser).ask(example, keep)).double()
+        return falls
+
+
+def _tau(falls: Tensor, scores: Tensor) -> float:
+    if len(falls) < 2:
+        return float("nan")
+    return float(kendalltau(falls.round(decimals=_DIGITS).numpy(), scores.numpy()).statistic)

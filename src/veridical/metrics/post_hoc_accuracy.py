@@ -1,0 +1,45 @@
+"""Post-hoc accuracy: do the first words alone lead the model to the same decision?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from veridical.masking import Case
+from veridical.masking.ranking import places, top
+from veridical.metrics.base import Measured, Need
+
+
+@dataclass(frozen=True)
+class PostHocAccuracy:
+    """1 where the `words` that matter most, in the order of the text, get the class of the whole text, else 0.
+
+    The model's own decision counts, not the gold label. Mask layers are trained with `eraser=zero`.
+    """
+
+    words: int = 4
+    eraser: str = "delete"
+    needs: ClassVar[frozenset[Need]] = frozenset({"classes"})
+    meaning: ClassVar[str] = "How often the first words alone get the same class as the whole text."
+    weakness: ClassVar[str] = (
+        "Always 1 for texts with no more words than are kept, and often for a class that the model falls back to. A "
+        "fixed number of words is all of a short text and little of a long one."
+    )
+    fewest: ClassVar[int] = 2
+    percent: ClassVar[bool] = True
+    ranks: ClassVar[bool] = True
+    comparable: ClassVar[bool] = False
+    greater_is_better: ClassVar[bool] = True
+    presets: ClassVar[dict[str, dict[str, object]]] = {"scc": {}, "scc-trained": {"eraser": "zero"}}
+
+    def questions(self, units: int) -> int:
+        return 1
+
+    def __call__(self, case: Case, scores: Tensor) -> Measured:
+        counts = torch.full((len(case), 1), self.words)
+        keep = case.live & top(places(scores, case.live), counts)[:, 0]
+        found = case.with_eraser(self.eraser).logits(torch.arange(len(case)), keep).argmax(1)
+        return Measured((found == case.output.logits.argmax(1)).float(), details={"class": found.float()})

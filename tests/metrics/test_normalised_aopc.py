@@ -1,0 +1,103 @@
+"""Normalised AOPC: between the worst and the best order of this text and model."""
+
+import math
+from itertools import permutations
+
+import pytest
+import torch
+
+from veridical.core.example import Example
+from veridical.masking import Case
+from veridical.metrics import NormalisedAOPC, judge
+from veridical.testing import Formula
+
+WORDS = "abcde"
+
+
+def falls(says, groups):
+    """The mean fall while groups of words go in this order."""
+    text = frozenset("".join(groups))
+    left = [text - set("".join(groups[: step + 1])) for step in range(len(groups))]
+    return sum(says(text) - says(some) for some in left) / len(groups)
+
+
+def scores_for(groups, words):
+    """Scores that rank words by the group they are in."""
+    place = {word: at for at, group in enumerate(groups) for word in group}
+    return torch.tensor([[float(len(groups) - place[word]) for word in words]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_order_lies_where_it_should(seed, case_of, any_model):
+    says = any_model(WORDS, seed)
+    case = case_of(WORDS, says)
+    every = {order: falls(says, order) for order in permutations(WORDS)}
+    best, worst = max(every.values()), min(every.values())
+    for order in list(every)[::7]:
+        found = judge(NormalisedAOPC(), case, scores_for(order, WORDS))
+        assert found.values.item() == pytest.approx((every[order] - worst) / (best - worst), abs=1e-5)
+        assert found.details["aopc"].item() == pytest.approx(every[order], abs=1e-6)
+        assert found.details["best"].item() == pytest.approx(best, abs=1e-6)
+        assert found.details["worst"].item() == pytest.approx(worst, abs=1e-6)
+
+
+def test_long_texts_go_in_groups_of_neighbours(case_of, any_model):
+    words, groups = "abcdefg", ("abc", "de", "fg")
+    says = any_model(words, 0)
+    every = {order: falls(says, order) for order in permutations(groups)}
+    best, worst = max(every.values()), min(every.values())
+    case = case_of(words, says)
+    for order in every:
+        scores = torch.zeros(1, 7)
+        for at, group in enumerate(order):
+            scores[0, words.index(group[0])] = 3.0 - at  # one word speaks for its group
+        found = judge(NormalisedAOPC(most=3), case, scores)
+        assert found.values.item() == pytest.approx((every[order] - worst) / (best - worst), abs=1e-5)
+
+
+def test_the_ends_are_found_once_for_all_methods(case_of, any_model):
+    case = case_of(WORDS, any_model(WORDS, 0))
+    metric = NormalisedAOPC()
+    judge(metric, case, scores_for("abcde", WORDS))
+    assert case.asked.item() - 1 == 2**5 - 1 + 5
+    judge(metric, case, scores_for("edcba", WORDS))
+    assert case.asked.item() - 1 == 2**5 - 1 + 10
+    forwards = case.engine.cost.forwards
+    judge(metric, case, scores_for("cdeab", WORDS))
+    assert case.engine.cost.forwards == forwards  # every subset is known by now
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_order_beyond_what_the_search_found_is_an_end_itself(seed, case_of, any_model):
+    words = "abcdefgh"
+    says = any_model(words, seed)
+    case = case_of(words, says)
+    metric = NormalisedAOPC(exact=0, beam=1)
+    for order in list(permutations(words))[::2000]:
+        assert 0 <= judge(metric, case, scores_for(order, words)).values.item() <= 1
+
+
+def test_a_beam_of_one_finds_both_ends_where_words_add_up():
+    weights = {f"w{at}": 0.3 * ((7 * at) % 12 - 4) for at in range(12)}
+    case = Case.bind(Formula.linear(weights), [Example.of(" ".join(weights))], target="yes")
+    exact = torch.tensor([list(weights.values())])
+    metric = NormalisedAOPC(beam=1)
+    assert judge(metric, case, exact).values.item() == pytest.approx(1, abs=1e-6)
+    assert judge(metric, case, -exact).values.item() == pytest.approx(0, abs=1e-6)
+
+
+def test_models_that_differ_in_confidence_only_are_judged_alike(case_of):
+    worth = {"a": 0.4, "b": 0.2, "c": 0.1, "d": -0.1}
+    sure = case_of("abcd", lambda seen: 0.3 + sum(worth[word] for word in seen))
+    unsure = case_of("abcd", lambda seen: 0.5 + 0.1 * sum(worth[word] for word in seen))
+    scores = torch.tensor([[1.0, 3.0, 0.0, 2.0]])
+    one, other = (judge(NormalisedAOPC(), case, scores) for case in (sure, unsure))
+    assert one.details["aopc"].item() == pytest.approx(10 * other.details["aopc"].item(), abs=1e-5)
+    assert one.values.item() == pytest.approx(other.values.item(), abs=1e-5)
+
+
+def test_undefined_where_no_order_matters(case_of):
+    case = case_of("abcd", lambda seen: 0.8)
+    assert math.isnan(judge(NormalisedAOPC(), case, torch.rand(1, 4)).values.item())
+    by_count = case_of("abcd", lambda seen: 0.2 * len(seen) + 0.1)
+    assert math.isnan(judge(NormalisedAOPC(), by_count, torch.rand(1, 4)).values.item())
