@@ -6,19 +6,14 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from veridical.core.drawing import body, called, escaped, heading, legend, number, strongest
-from veridical.core.errors import StorageError
 from veridical.core.explanation import HUMAN, Explanation
 from veridical.core.files import spec_key
+from veridical.report.frame import FOOT, appearing, head
 from veridical.report.styles import STYLES
-
-# Should a text ever slip through the escaping, the browser itself refuses scripts and anything from outside.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 @dataclass
@@ -41,20 +36,9 @@ def write_page(
     compared. Each is drawn once to a temporary file: memory stays small for thousands of them. The page appears at
     `path` only when it is complete. `top` words are listed under each text; 0 lists none.
     """
-    goal = Path(path)
-    unfinished = goal.with_name(goal.name + ".tmp")
-    try:
-        goal.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile() as spool, unfinished.open("w", encoding="utf-8", newline="\n") as page:
-            index = _draw(explanations, spool, top)
-            page.writelines(_page(index, spool, title))
-        os.replace(unfinished, goal)
-    except OSError as error:
-        remedy = "Free some space or choose another place, and run the same command again."
-        raise StorageError(f"cannot write {goal}: {error.strerror or error}", remedy=remedy) from error
-    finally:
-        with suppress(OSError):
-            unfinished.unlink()
+    with tempfile.TemporaryFile() as spool, appearing(path) as page:
+        index = _draw(explanations, spool, top)
+        page.writelines(_page(index, spool, title))
     return index.count
 
 
@@ -73,19 +57,14 @@ def _draw(explanations: Iterable[Explanation], spool: BinaryIO, top: int) -> _In
 
 
 def _page(index: _Index, spool: BinaryIO, title: str) -> Iterator[str]:
-    yield (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f'<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escaped(title)}</title><style>{STYLES}</style></head>\n<body>\n{_header(index, title)}<main>\n"
-    )
+    yield f"{head(title, STYLES)}{_header(index, title)}<main>\n"
     for place, (example, places) in enumerate(index.cards.items(), start=1):
         yield _card_start(place, example, index.headings[example], len(places))
         for start, length in places:
             spool.seek(start)
             yield spool.read(length).decode()
         yield "</div></article>\n"
-    yield f"</main>\n{'' if index.count else '<p>There are no explanations.</p>'}</body></html>\n"
+    yield f"</main>\n{'' if index.count else '<p>There are no explanations.</p>'}{FOOT}"
 
 
 def _header(index: _Index, title: str) -> str:
