@@ -1,0 +1,60 @@
+"""Numbers as people read them, each only with the spec that says how it was made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from veridical.core.errors import InputError
+from veridical.report.audit.findings import Cell, Contrast, Estimate
+from veridical.report.audit.power import MOST
+from veridical.report.audit.record import Judge
+
+
+def written(found: Cell | Estimate, judge: Judge) -> str:
+    """A mean with its interval: `0.523 (95% interval 0.494 to 0.551)`. A score without its spec cannot be printed."""
+    if math.isnan(found.low):
+        return number(found.mean, judge)
+    return f"{number(found.mean, judge)} (95% interval {number(found.low, judge)} to {number(found.high, judge)})"
+
+
+def number(value: float, judge: Judge) -> str:
+    """A value in the printed unit of its metric: some are times 100."""
+    if not judge.spec.get("name"):
+        remedy = "Give the metric the spec it was measured with: its name and every option."
+        raise InputError(f"a score of {judge.name!r} without its spec cannot be printed", remedy=remedy)
+    if math.isnan(value):
+        return "undefined"
+    text = f"{printed(value, judge):.1f}" if judge.percent else f"{value:.3f}"
+    return text.removeprefix("-") if not float(text) else text  # no "-0.000"
+
+
+def printed(value: float, judge: Judge) -> float:
+    """A value in the unit it is printed in."""
+    return 100 * value if judge.percent else value
+
+
+def probability(p: float) -> str:
+    """A p as a comparison: `p < 0.001`, `p = 0.034`."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def needed(contrast: Contrast) -> str:
+    """How many documents would tell, in words; two digits, for more would be a pretence."""
+    if contrast.n < 2:
+        return "there are too few documents to say how many would be needed"
+    if contrast.needed is None:
+        return f"more than {MOST:,} documents would be needed"
+    unit = 10 ** max(len(str(contrast.needed)) - 2, 0)
+    return f"about {math.ceil(contrast.needed / unit) * unit:,} documents would be needed"
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 pair`, `1,200 pairs`."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """`a`, `a and b`, `a, b and 3 more`."""
+    shown = list(names[:most]) if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
