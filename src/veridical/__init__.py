@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from veridical.data import load as load_data
     from veridical.masking import Case, Engine
     from veridical.models import Classifier
+    from veridical.run.auditing import audit
     from veridical.run.checking import check
     from veridical.run.explaining import explain
     from veridical.run.predicting import predict
@@ -30,6 +31,7 @@ _HOMES = {
     "Explanation": "veridical.core.explanation",
     "Image": "veridical.core.example",
     "Unit": "veridical.core.example",
+    "audit": "veridical.run.auditing",
     "check": "veridical.run.checking",
     "explain": "veridical.run.explaining",
     "load_data": "veridical.data:load",
@@ -46,6 +48,7 @@ __all__ = [
     "Explanation",
     "Image",
     "Unit",
+    "audit",
     "check",
     "explain",
     "load_data",

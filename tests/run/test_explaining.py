@@ -52,6 +52,7 @@ def test_an_explanation_draws_itself_in_a_notebook(classifier):
 def test_pairs_images_and_examples_are_all_accepted(classifier):
     example = Example("mine", {"text": "a good day"}, "positive")
     assert [each.example_id for each in explain(classifier, ["one text", example])] == ["0", "mine"]
+    assert [each.example_id for each in explain(classifier, (example,))] == ["mine"]
 
 
 @pytest.mark.parametrize(

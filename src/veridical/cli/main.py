@@ -7,7 +7,7 @@ import sys
 import typer
 from rich.console import Console
 
-from veridical.cli import check, explain, listing, predict, show, train
+from veridical.cli import audit, check, compare, explain, gate, listing, predict, show, train
 from veridical.core.errors import VeridicalError
 
 INTERRUPTED = 130
@@ -15,7 +15,7 @@ INTERRUPTED = 130
 app = typer.Typer(
     help="Why did a text classifier say that, can the reason be trusted, how do we make it more trustworthy?",
     epilog="Exit codes: 0 done, 2 wrong request, 3 bad data, 4 the model cannot do it, 5 a file cannot be read or "
-    "written, 6 the model misbehaved, 7 done but for some examples, 130 interrupted.",
+    "written, 6 the model misbehaved, 7 done but for some examples, 8 a gate is not passed, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -25,6 +25,9 @@ app.command()(predict.predict)
 app.command()(check.check)
 app.command()(explain.explain)
 app.command()(show.show)
+app.command()(audit.audit)
+app.command()(compare.compare)
+app.command()(gate.gate)
 app.command(name="list")(listing.listing)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeGuard, TypeVar, cast
 
 from veridical.core.errors import InputError, ModelError, VeridicalError
 from veridical.core.example import Example, Image
@@ -30,8 +30,13 @@ class Failure:
 
 def as_examples(given: Given | Iterable[Given]) -> list[Example]:
     """Examples of bare texts, pairs or images, numbered in their order; one alone is a list of one."""
-    several = [given] if isinstance(given, str | tuple | Image | Example) else given
+    several: Iterable[Given] = [given] if _is_one(given) else cast("Iterable[Given]", given)
     return [Example.of(value, str(index)) for index, value in enumerate(several)]
+
+
+def _is_one(given: Given | Iterable[Given]) -> TypeGuard[Given]:
+    pair = isinstance(given, tuple) and all(isinstance(part, str) for part in given)
+    return pair or isinstance(given, str | Image | Example)
 
 
 def portions(examples: Iterable[Example], passes: Callable[[int], int] = lambda _: 1) -> Iterator[list[Example]]:

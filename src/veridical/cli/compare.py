@@ -1,0 +1,61 @@
+"""`veridical compare`: two audited models, side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from veridical.cli.options import Json
+
+if TYPE_CHECKING:
+    from veridical.report.audit.findings import Comparison
+
+
+def compare(
+    first: Annotated[str, typer.Argument(help="The folder of an audit.")],
+    second: Annotated[str, typer.Argument(help="The folder of another model's audit on the same data.")],
+    out: Annotated[str | None, typer.Option(help="File to write: .html, .md or .json.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Which of two models has the better reasons? Document by document, with tests; "cannot tell" is an answer."""
+    from veridical.report.audit.findings import plain
+    from veridical.report.audit.publishing import compare_folders, write_comparison_to
+
+    found = compare_folders(first, second)
+    if out:
+        write_comparison_to(found, out)
+    if as_json:
+        typer.echo(json.dumps(plain(found)))
+        return
+    console = Console(highlight=False)
+    for sentence in found.verdict:
+        console.print(Text(sentence))
+    console.print()
+    console.print(_table(found))
+    for warning in found.warnings:
+        console.print(Text.assemble(("warning: ", "yellow"), warning))
+    for name, why in found.left_out.items():
+        console.print(Text.assemble(("left out: ", "yellow"), f"{name}: {why}"))
+    if out:
+        console.print(f"written to {Path(out).resolve()}", soft_wrap=True)
+
+
+def _table(found: Comparison) -> Grid:
+    from veridical.report.audit.writing import number, probability
+
+    judges = {judge.name: judge for judge in found.metrics}
+    grid = Grid(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in ("metric", "method", "first", "second", "corrected p", "verdict"):
+        grid.add_column(column, justify="right" if column in ("first", "second") else "left")
+    for each in found.differences:
+        judge = judges[each.metric]
+        means = number(each.first.mean, judge), number(each.second.mean, judge)
+        p = probability(each.contrast.adjusted).removeprefix("p ").removeprefix("= ")
+        grid.add_row(Text(each.metric, "cyan"), Text(each.method), *means, p, each.contrast.verdict)
+    return grid

@@ -1,0 +1,121 @@
+"""Judging a portion of examples: all methods and metrics share one case, so that equal model inputs are run once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from veridical.core.example import Example
+from veridical.core.explanation import Explanation
+from veridical.masking import Case, Engine
+from veridical.masking.ranking import places
+from veridical.metrics import METRICS, CorpusMetric, Measured, Metric, judge
+from veridical.models import Classifier
+from veridical.report.audit.record import FLOOR, Order, Row
+from veridical.run.audit.journal import Journal
+from veridical.run.audit.scored import Method
+
+
+@dataclass(frozen=True)
+class Work:
+    """One metric for one method: what is measured for a portion at once."""
+
+    metric: Metric | CorpusMetric
+    method: Method
+    order: Order = "given"
+
+    def keys(self, examples: Sequence[Example]) -> dict[str, str]:
+        """The key of each example that the method has explained: a hash of all that its value depends on."""
+        spec = json.dumps(METRICS.spec(self.metric), sort_keys=True)
+        told = {each.id: self.method.scored[each.id].content for each in examples if each.id in self.method.scored}
+        return {example: _digest(spec, self.order, content) for example, content in told.items()}
+
+    def rows(self, examples: Sequence[Example], found: Measured) -> dict[str, Row]:
+        """The rows of what was measured, by key."""
+        keys, metric = self.keys(examples), METRICS.written(self.metric)
+        curves = [()] * len(examples) if found.curve is None else [tuple(curve) for curve in found.curve.tolist()]
+        return {
+            keys[example.id]: Row(
+                document=example.id,
+                method=self.method.name,
+                metric=metric,
+                value=float(found.values[index]),
+                order=self.order,
+                curve=curves[index],
+                details={name: float(values[index]) for name, values in found.details.items()},
+            )
+            for index, example in enumerate(examples)
+            if example.id in keys
+        }
+
+
+@dataclass
+class Bench:
+    """The judges: called with examples, it measures what the journal does not have yet, and keeps it there."""
+
+    classifier: Classifier
+    methods: Sequence[Method]
+    metrics: Sequence[Metric]
+    target: str
+    engine: Engine
+    journal: Journal
+
+    def questions(self, units: int) -> int:
+        """The most model inputs that judging an example of so many units takes."""
+        return sum(work.metric.questions(units) for work in self._works() if not isinstance(work.metric, CorpusMetric))
+
+    def __call__(self, examples: list[Example]) -> list[list[str]]:
+        """Measure a portion; the keys of its rows, example by example."""
+        missing = [work for work in self._works() if set(work.keys(examples).values()) - self.journal.rows.keys()]
+        if missing:
+            case = Case.bind(self.classifier, examples, target=self.target, engine=self.engine)
+            scores = {method.name: method.scores(case) for method in self.methods}
+            for work in missing:
+                self._measure(work, case, scores[work.method.name])
+        keys = [work.keys(examples) for work in self._works()]
+        return [[found[example.id] for found in keys if example.id in found] for example in examples]
+
+    def _measure(self, work: Work, case: Case, scores: Tensor) -> None:
+        assert not isinstance(work.metric, CorpusMetric)
+        found = judge(work.metric, case, backwards(scores, case.live) if work.order == "reversed" else scores)
+        self.journal.write(work.rows(case.batch.examples, found), {METRICS.written(work.metric): found.steps})
+
+    def _works(self) -> Iterator[Work]:
+        for metric in self.metrics:
+            for method in self.methods:
+                yield Work(metric, method)
+                if metric.ranks and method.name != FLOOR:
+                    yield Work(metric, method, "reversed")
+
+
+def judge_corpus(
+    work: Work, examples: Sequence[Example], explanations: Sequence[Explanation], journal: Journal
+) -> list[str]:
+    """Measure a metric of all explanations of a method together, unless that was done; the keys of the rows."""
+    assert isinstance(work.metric, CorpusMetric)
+    own = work.keys(examples)
+    # Each value depends on all the others: with one more document, all are measured anew.
+    keys = {key: _digest(key, *own.values()) for key in own.values()}
+    if set(keys.values()) - journal.rows.keys():
+        found = work.metric.over(examples, explanations)
+        rows = {keys[key]: row for key, row in work.rows(examples, found).items()}
+        journal.write(rows, {METRICS.written(work.metric): found.steps})
+    return list(keys.values())
+
+
+def backwards(scores: Tensor, live: Tensor) -> Tensor:
+    """The same scores given out the other way round: the first unit gets the last one's, and so on."""
+    place = places(scores, live)
+    units = live.sum(1, keepdim=True)
+    ordered = torch.zeros_like(scores).scatter(1, place, scores)  # by place, highest first
+    mirrored = (units - 1 - place).clamp(min=0)
+    return ordered.gather(1, mirrored).masked_fill(~live, 0.0)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.blake2b("|".join(parts).encode(), digest_size=16).hexdigest()
