@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import accuracy
+import auditing
 import figures
 import foundation
 import scaling
@@ -19,7 +20,13 @@ from workload import CACHE, Sizes
 
 import explainers
 
-PARTS = {"foundation": foundation, "explainers": explainers, "accuracy": accuracy, "scaling": scaling}
+PARTS = {
+    "foundation": foundation,
+    "explainers": explainers,
+    "accuracy": accuracy,
+    "scaling": scaling,
+    "audit": auditing,
+}
 
 
 def main() -> int:

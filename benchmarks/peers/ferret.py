@@ -38,6 +38,17 @@ def _method(method: str) -> Any:
     return make
 
 
+def evaluation(folder: str, orders: list[dict[str, Any]]) -> Run:
+    """Judging explanations by ferret's comprehensiveness and sufficiency; afterwards the run has its scores."""
+
+    def run() -> float:
+        answer = _worker(folder).ask({"evaluate": orders})
+        run.inputs, run.scores = answer["inputs"], answer["scores"]  # type: ignore[attr-defined]
+        return float(answer["seconds"])
+
+    return run
+
+
 class _Worker:
     """A process that has loaded the model and waits for orders, so that its runs take turns with the others."""
 

@@ -13,10 +13,17 @@ warnings.simplefilter("ignore")
 answers = os.fdopen(os.dup(1), "w")
 sys.stdout = sys.stderr  # what libraries print must not come between the answers
 
+import numpy as np  # noqa: E402
 from ferret import IntegratedGradientExplainer, LIMEExplainer, SHAPExplainer  # noqa: E402
+from ferret.evaluators.faithfulness_measures import (  # noqa: E402
+    AOPC_Comprehensiveness_Evaluation,
+    AOPC_Sufficiency_Evaluation,
+)
+from ferret.explainers.explanation import Explanation  # noqa: E402
 from transformers import AutoModelForSequenceClassification, AutoTokenizer  # noqa: E402
 
 EXPLAINERS = {"lime": LIMEExplainer, "shap": SHAPExplainer, "integrated": IntegratedGradientExplainer}
+EVALUATORS = (AOPC_Comprehensiveness_Evaluation, AOPC_Sufficiency_Evaluation)
 
 
 def settings(order):
@@ -39,7 +46,8 @@ def serve(folder):
         order = json.loads(line)
         rows.clear()
         try:
-            answer = {"seconds": run(order, model, tokenizer), "inputs": sum(rows), "forwards": len(rows)}
+            answer = evaluate(order, model, tokenizer) if "evaluate" in order else run(order, model, tokenizer)
+            answer |= {"inputs": sum(rows), "forwards": len(rows)}
         except Exception as error:  # whatever it is, the other side should hear of it
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers, flush=True)
@@ -51,7 +59,19 @@ def run(order, model, tokenizer):
     begin = time.perf_counter()
     for document in order["documents"]:
         explainer(document["text"], document["target"], call_args=settings(order))
-    return time.perf_counter() - begin
+    return {"seconds": time.perf_counter() - begin}
+
+
+def evaluate(order, model, tokenizer):
+    """Judge explanations, and say how long it took."""
+    judges = [judge(model, tokenizer) for judge in EVALUATORS]
+    given = []
+    for each in order["evaluate"]:
+        tokens = tokenizer.convert_ids_to_tokens(tokenizer(each["text"], truncation=True)["input_ids"])
+        given.append(Explanation(each["text"], tokens, np.array(each["scores"]), "given", each["target"]))
+    begin = time.perf_counter()
+    scores = [[float(judge.compute_evaluation(each, each.target).score) for judge in judges] for each in given]
+    return {"seconds": time.perf_counter() - begin, "scores": scores}
 
 
 def count(rows):
