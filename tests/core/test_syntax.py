@@ -30,7 +30,8 @@ def test_an_unfinished_list_is_refused() -> None:
 
 
 def test_a_method_is_written_with_what_differs_from_its_default() -> None:
-    assert EXPLAINERS.written(EXPLAINERS.create("occlusion(eraser=delete, output=logprob)")) == "occlusion(eraser=delete)"
+    made = EXPLAINERS.create("occlusion(eraser=delete, output=logprob)")
+    assert EXPLAINERS.written(made) == "occlusion(eraser=delete)"
     assert [EXPLAINERS.written(each) for each in EXPLAINERS.several("random, lime(samples=50)")] == [
         "random",
         "lime(samples=50)",

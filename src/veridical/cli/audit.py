@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -100,7 +101,7 @@ def _print(console: Console, done: Audit, summary: Summary, out: str) -> None:
     )
     for label, notes in (
         ("warning", (*done.warnings, *summary.warnings)),
-        ("left out", [f"{name}: {why}" for name, why in done.skipped.items()]),
+        ("left out", _reasons(done.skipped)),
     ):
         for note in notes:
             console.print(Text.assemble((f"{label}: ", "yellow"), note))
@@ -129,5 +130,12 @@ def _scores(done: Audit, summary: Summary) -> Grid:
             Text("-" if cell is None else number(cell.mean, judge), "bold" if method.name in table.best else "")
             for method, cell in zip(done.methods, cells, strict=True)
         ]
-        grid.add_row(Text.assemble((judge.name, "cyan"), " \u2191" if judge.greater_is_better else " \u2193"), *texts)
+        arrow = "\u2191 " if judge.greater_is_better else "\u2193 "
+        grid.add_row(Text.assemble(arrow, (judge.name, "cyan")), *texts)
     return grid
+
+
+def _reasons(skipped: Mapping[str, str]) -> Iterator[str]:
+    """What was left out, once for each reason."""
+    for why in dict.fromkeys(skipped.values()):
+        yield f"{', '.join(name for name, each in skipped.items() if each == why)}: {why}"

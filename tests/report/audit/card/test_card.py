@@ -235,3 +235,15 @@ def test_amounts_are_whole_where_they_are() -> None:
 
 def test_zero_has_no_sign() -> None:
     assert [plain_number(each) for each in (-0.001, -0.21, float("nan"))] == ["0.00", "\u22120.21", "–"]
+
+
+def test_kinds_of_words_are_shown_where_they_were_looked_at(card_of) -> None:
+    judge = Judge("pos-importance", {"name": "pos-importance"}, True)
+    rows = [
+        Row("1", "lime", "pos-importance", 0.5, details={"ADJ": 0.25, "NOUN": 0.1, "X": float("nan")}),
+        Row("2", "lime", "pos-importance", 0.5, details={"ADJ": 0.35, "NOUN": float("nan"), "X": float("nan")}),
+    ]
+    text = card_of(small(rows, metrics=(judge,))).text
+    assert "Kinds of words" in text
+    assert re.search(r"ADJ\s*30\.00", text)
+    assert re.search(r"NOUN\s*10\.00", text)

@@ -11,6 +11,7 @@ from veridical.report.audit.card.curves import agreements, curves
 from veridical.report.audit.card.documents import Explained, documents
 from veridical.report.audit.card.front import front
 from veridical.report.audit.card.groups import groups, removals
+from veridical.report.audit.card.kinds import kinds
 from veridical.report.audit.card.markup import Section, sections
 from veridical.report.audit.card.scores import metrics, overview
 from veridical.report.audit.card.specs import specs
@@ -50,6 +51,7 @@ def _sections(audit: Audit, summary: Summary, explained: Explained, metric: str 
     yield curves(audit, summary)
     yield agreements(audit, summary)
     yield groups(audit, summary)
+    yield kinds(audit)
     yield removals(audit, summary)
     yield cost(audit)
     yield documents(audit, summary, explained, metric)
