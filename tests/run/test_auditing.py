@@ -1,6 +1,7 @@
 """Audits: methods judged on a real model, shared, resumable, and clear about what was not done."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -205,3 +206,34 @@ def test_scores_are_given_out_backwards():
     scores = torch.tensor([[0.3, -0.1, 0.2], [1.0, 1.0, 0.0]])
     assert torch.allclose(backwards(scores, live), torch.tensor([[-0.1, 0.3, 0.2], [1.0, 1.0, 0.0]]))
     assert math.isclose(float(backwards(scores, live)[0].sum()), float(scores[0].sum()), abs_tol=1e-6)
+
+
+def test_methods_stand_in_the_order_they_are_named_whatever_the_folder_held(classifier, tmp_path):
+    audit(classifier, load_data(DATA), "gradient", FLIP, out=tmp_path, timed=0)
+    found = audit(classifier, load_data(DATA), "occlusion, gradient", FLIP, out=tmp_path, timed=0)
+    assert [method.name for method in found.methods] == ["occlusion", "gradient", "random"]
+
+
+def test_a_wrong_file_leaves_nothing_behind(classifier, tmp_path):
+    examples = load_data(DATA)
+    made = explain(classifier, examples, "occlusion")
+    other = [replace(each, inputs={"text": "something else"}) for each in made]
+    for name, written in (("wrong", other), ("right", made)):
+        with ExplanationWriter(tmp_path / f"{name}.jsonl") as writer:
+            writer.write(written)
+    with pytest.raises(InputError, match="another text"):
+        audit(classifier, examples, "", FLIP, explanations=[tmp_path / "wrong.jsonl"], out=tmp_path / "a", timed=0)
+    found = audit(classifier, examples, "", FLIP, explanations=[tmp_path / "right.jsonl"], out=tmp_path / "a", timed=0)
+    assert len(found.documents) == 24
+
+
+def test_people_who_marked_nothing_are_left_out_and_said(classifier):
+    found = audit(classifier, ["a good day"], "human, occlusion", FLIP, timed=0)
+    assert found.skipped["human"] == "people marked nothing in this data"
+
+
+def test_an_audit_of_nothing_is_refused(classifier):
+    with pytest.raises(UsageError, match="there is no method to audit"):
+        audit(classifier, ["a good day"], "", FLIP)
+    with pytest.raises(InputError, match="no example could be audited: there are no words to explain"):
+        audit(classifier, [" ", ""], "occlusion", FLIP)

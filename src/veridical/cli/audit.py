@@ -39,12 +39,12 @@ def audit(
     target: Annotated[
         str, typer.Option(help="The class that is explained: predicted, gold, or a label.")
     ] = "predicted",
-    timed: Annotated[int, typer.Option(help="Documents to explain one by one for taking times; 0 takes none.")] = 10,
+    timed: Annotated[int, typer.Option(min=0, help="Documents to explain one by one for taking times.")] = 10,
     units: Units = None,
     hold: Hold = None,
     long: Long = None,
     bf16: Bf16 = False,
-    tokens: Annotated[int, typer.Option(help="Tokens in one batch: bounds the memory.")] = 1024,
+    tokens: Annotated[int, typer.Option(min=1, help="Tokens in one batch: bounds the memory.")] = 1024,
     as_json: Json = False,
 ) -> None:
     """Can the reasons be trusted? Explain a data set by several methods, judge them, and write a report card.
@@ -111,7 +111,7 @@ def _print(console: Console, done: Audit, summary: Summary, out: str) -> None:
         console.print(f"... and {len(done.failures) - 5} more failures, all in {out}/audit.json")
     asked, run = done.work.get("queries", 0), done.work.get("forwards", 0)
     if asked:
-        console.print(f"{run:,} model inputs run of {asked:,} asked for ({run / asked:.0%})", soft_wrap=True)
+        console.print(f"{run:,} model inputs run of {asked:,} asked for ({run / asked:.0%}), in all", soft_wrap=True)
     console.print(f"report card: {(Path(out) / CARD).resolve()}", soft_wrap=True)
 
 
@@ -130,7 +130,7 @@ def _scores(done: Audit, summary: Summary) -> Grid:
             Text("-" if cell is None else number(cell.mean, judge), "bold" if method.name in table.best else "")
             for method, cell in zip(done.methods, cells, strict=True)
         ]
-        arrow = "\u2191 " if judge.greater_is_better else "\u2193 "
+        arrow = "\u2191\u00a0" if judge.greater_is_better else "\u2193\u00a0"
         grid.add_row(Text.assemble(arrow, (judge.name, "cyan")), *texts)
     return grid
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,8 +27,10 @@ def compare(
 ) -> None:
     """Which of two models has the better reasons? Document by document, with tests; "cannot tell" is an answer."""
     from veridical.report.audit.findings import plain
-    from veridical.report.audit.publishing import compare_folders, write_comparison_to
+    from veridical.report.audit.publishing import check_ending, compare_folders, write_comparison_to
 
+    if out:
+        check_ending(out)
     found = compare_folders(first, second)
     if out:
         write_comparison_to(found, out)
@@ -36,26 +40,38 @@ def compare(
     console = Console(highlight=False)
     for sentence in found.verdict:
         console.print(Text(sentence))
-    console.print()
-    console.print(_table(found))
+    if found.differences:
+        console.print()
+        console.print(_table(found))
     for warning in found.warnings:
         console.print(Text.assemble(("warning: ", "yellow"), warning))
-    for name, why in found.left_out.items():
-        console.print(Text.assemble(("left out: ", "yellow"), f"{name}: {why}"))
+    for why, names in _reasons(found.left_out).items():
+        console.print(Text.assemble(("left out: ", "yellow"), f"{', '.join(names)}: {why}"))
     if out:
         console.print(f"written to {Path(out).resolve()}", soft_wrap=True)
 
 
+def _reasons(left_out: Mapping[str, str]) -> dict[str, list[str]]:
+    """What was left out, by why."""
+    found: dict[str, list[str]] = {}
+    for name, why in left_out.items():
+        found.setdefault(why, []).append(name)
+    return found
+
+
 def _table(found: Comparison) -> Grid:
+    """A line per metric, and its methods below: side by side, the long names of both would not fit a terminal."""
     from veridical.report.audit.writing import number, probability
 
     judges = {judge.name: judge for judge in found.metrics}
     grid = Grid(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in ("metric", "method", "first", "second", "corrected p", "verdict"):
-        grid.add_column(column, justify="right" if column in ("first", "second") else "left")
-    for each in found.differences:
-        judge = judges[each.metric]
-        means = number(each.first.mean, judge), number(each.second.mean, judge)
-        p = probability(each.contrast.adjusted).removeprefix("p ").removeprefix("= ")
-        grid.add_row(Text(each.metric, "cyan"), Text(each.method), *means, p, each.contrast.verdict)
+    grid.add_column("metric and method", overflow="fold")
+    for column in ("first", "second", "corrected p", "verdict"):
+        grid.add_column(column, justify="right" if column in ("first", "second") else "left", no_wrap=True)
+    for metric, rows in groupby(found.differences, key=lambda each: each.metric):
+        grid.add_row(Text(metric, "cyan"))
+        for each in rows:
+            means = [number(mean, judges[metric]) for mean in (each.first.mean, each.second.mean)]
+            p = probability(each.contrast.adjusted).removeprefix("p ").removeprefix("= ")
+            grid.add_row(Text(f"  {each.method}"), *means, p, each.contrast.verdict)
     return grid

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from veridical.cli.options import Json
 from veridical.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from veridical.report.audit import Audit
+    from veridical.report.audit.gating import Gate
 
 FAILED = 8
 """The exit code when an audit does not keep a bar."""
@@ -33,7 +40,11 @@ def gate(
 
     if not minima and not maxima:
         raise UsageError("there is no bar to keep", remedy="Give --min metric=VALUE or --max metric=VALUE.")
-    found = job(load_audit(folder), _bars("min", minima or []), _bars("max", maxima or []))
+    least, most = _bars("min", minima or []), _bars("max", maxima or [])
+    audit = load_audit(folder)
+    found = job(audit, least, most)
+    for note in _fractions(audit, found):
+        Console(stderr=True, highlight=False).print(Text.assemble(("warning: ", "yellow"), note), soft_wrap=True)
     if as_json:
         typer.echo(json.dumps([_plain(asdict(each)) for each in found]))
     else:
@@ -45,16 +56,32 @@ def gate(
 
 
 def _bars(option: str, given: list[str]) -> dict[str, float]:
-    bars = {}
+    bars: dict[str, float] = {}
     for text in given:
-        name, equals, value = text.rpartition("=")
-        try:
-            bars[name.strip()] = float(value)
-        except ValueError:
-            equals = ""
-        if not equals or not name.strip():
-            raise UsageError(f"--{option} cannot be {text!r}", remedy="Write metric=0.30 or method:metric=0.30.")
+        name, bar = _bar(option, text)
+        if name in bars:
+            raise UsageError(f"--{option} is given twice for {name}", remedy="Keep the one that is meant.")
+        bars[name] = bar
     return bars
+
+
+def _bar(option: str, text: str) -> tuple[str, float]:
+    name, _, value = text.rpartition("=")
+    try:
+        bar = float(value)
+    except ValueError:
+        bar = math.nan
+    if not name.strip() or not math.isfinite(bar):
+        raise UsageError(f"--{option} cannot be {text!r}", remedy="Write metric=0.30 or method:metric=0.30.")
+    return name.strip(), bar
+
+
+def _fractions(audit: Audit, found: list[Gate]) -> Iterator[str]:
+    """Bars that look like shares of 1, for metrics that are printed as shares of 100."""
+    bars = dict.fromkeys((each.metric, each.bar) for each in found)
+    for metric, bar in bars:
+        if audit.metric(metric).percent and 0 < bar <= 1:
+            yield f"{metric} is printed times 100, and so is its bar: {bar:g} means {bar:g} of 100."
 
 
 def _plain(told: dict[str, object]) -> dict[str, object]:

@@ -20,11 +20,15 @@ class VeridicalError(Exception):
         self.field = field
         self.remedy = remedy
 
+    @property
+    def reason(self) -> str:
+        """What is wrong and what to do about it, for lists where the place is said already."""
+        return f"{self.problem}. {self.remedy}" if self.remedy else self.problem
+
     def __str__(self) -> str:
         where = [f"example {self.example}"] if self.example is not None else []
         where += [f"field {self.field!r}"] if self.field is not None else []
-        text = ": ".join([*([", ".join(where)] if where else []), self.problem])
-        return f"{text}. {self.remedy}" if self.remedy else text
+        return ": ".join([*([", ".join(where)] if where else []), self.reason])
 
 
 class UsageError(VeridicalError):

@@ -17,7 +17,11 @@ PRESETS: dict[str, tuple[str, ...]] = {
         *_EVIDENCE,
     ),
     "models": ("normalised-aopc", "comprehensiveness", "sufficiency", "decision-flip", *_EVIDENCE),
-    "eraser": ("comprehensiveness(preset=eraser)", "sufficiency(preset=eraser)", "rationale-average-precision"),
+    "eraser": (
+        "comprehensiveness(preset=eraser)",
+        "sufficiency(preset=eraser)",
+        "rationale-average-precision(preset=eraser)",
+    ),
     "ferret": (
         "comprehensiveness(preset=ferret)",
         "sufficiency(preset=ferret)",

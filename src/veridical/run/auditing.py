@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from veridical.core.errors import InputError
+from veridical.core.errors import InputError, UsageError
 from veridical.core.example import Example
-from veridical.core.explanation import Explanation
+from veridical.core.explanation import HUMAN, Explanation
 from veridical.core.files import read, spec_key
 from veridical.data import Dataset
 from veridical.explainers import EXPLAINERS
@@ -28,7 +28,7 @@ from veridical.run.audit.importing import take_in
 from veridical.run.audit.journal import Journal
 from veridical.run.audit.judging import Bench, Work, judge_corpus
 from veridical.run.audit.planning import Plan, methods_of, metrics_of, plan
-from veridical.run.audit.scored import Method, gather
+from veridical.run.audit.scored import Method, checked, gather
 from veridical.run.batching import Failure, Given, as_examples, each, portions
 from veridical.run.explaining import explain_to_file
 from veridical.run.specs import explanation_spec, versions
@@ -66,7 +66,11 @@ def audit(
     if not given:
         raise InputError("there is nothing to audit", remedy="Give at least one example.")
     explainers, people = methods_of(methods) if methods.strip() else ([], False)
+    if not explainers and not people and not explanations:
+        raise UsageError("there is no method to audit", remedy="Name some, or give a file of explanations.")
     todo = plan(classifier, given, explainers, metrics_of(metrics))
+    if people and not any(example.evidence for example in given):
+        people, todo.skipped[HUMAN] = False, "people marked nothing in this data"
     data = examples.name if isinstance(examples, Dataset) else None
     with ExitStack() as stack:
         folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -90,11 +94,15 @@ class _Job:
     progress: Progress
 
     def run(self, files: list[Path], people: bool, timed: int) -> Audit:
+        taken = self._take_in(files, people)  # first: what is wrong with a file should be known before any work
         failures = self._explain()
-        keys = [*self._own_keys(), *self._take_in(files, people)]
-        methods = gather(self._explanations(keys), self.examples, self.classifier)
+        methods = gather(self._explanations(), self.examples, self.classifier, [*self._own_keys(), *taken])
         rows, unjudged = self._judge(methods)
         rows += [key for work in self._corpus_works(methods) for key in self._judge_corpus(work)]
+        if not rows:
+            why = next(iter((failures | unjudged).values()), "there are no explanations of them")
+            raise InputError(f"no example could be audited: {why}")
+        self.journal.spend(queries=self.engine.cost.queries, forwards=self.engine.cost.forwards)
         found = self._audit(methods, rows, failures | unjudged, timed)
         save_audit(found, self.folder)
         return found
@@ -113,7 +121,7 @@ class _Job:
                 data=self.data,
                 progress=self._counting(f"explaining by {EXPLAINERS.name_of(explainer)}"),
             )
-            failures |= {failure.example_id: str(failure.error) for failure in done.failures}
+            failures |= {failure.example_id: failure.error.reason for failure in done.failures}
         return failures
 
     def _own_keys(self) -> list[str]:
@@ -128,10 +136,11 @@ class _Job:
         if people:
             sources.append(human_explanations(self.classifier, self.examples, self.target, self.engine))
         wanted = {example.id for example in self.examples}
-        return [key for source in sources for key in take_in(source, wanted, self.folder / EXPLANATIONS)]
+        taken = (checked(source, self.examples, self.classifier) for source in sources)
+        return [key for source in taken for key in take_in(source, wanted, self.folder / EXPLANATIONS)]
 
-    def _explanations(self, keys: list[str]) -> Iterator[Explanation]:
-        return (made for made in read(self.folder / EXPLANATIONS) if spec_key(made.spec) in keys)
+    def _explanations(self) -> Iterator[Explanation]:
+        return read(self.folder / EXPLANATIONS)
 
     def _judge(self, methods: list[Method]) -> tuple[list[str], dict[str, str]]:
         """Measure all metrics that judge documents one by one: the keys of the rows, and what could not be judged."""
@@ -142,7 +151,7 @@ class _Job:
         for portion in portions(judged, bench.questions):
             for result in each(portion, bench):
                 if isinstance(result, Failure):
-                    failures[result.example_id] = str(result.error)
+                    failures[result.example_id] = result.error.reason
                 else:
                     keys += result
             count(len(portion))
@@ -154,7 +163,8 @@ class _Job:
 
     def _judge_corpus(self, work: Work) -> list[str]:
         self.progress(f"{METRICS.name_of(work.metric)} of {work.method.name}", 0, 1)
-        made = {each.example_id: each for each in self._explanations([spec_key(work.method.spec)])}
+        key = spec_key(work.method.spec)
+        made = {each.example_id: each for each in self._explanations() if spec_key(each.spec) == key}
         known = [example for example in self.examples if example.id in made]
         return judge_corpus(work, known, [made[example.id] for example in known], self.journal)
 
@@ -172,7 +182,7 @@ class _Job:
             skipped=self.plan.skipped,
             failures=failures,
             warnings=tuple(warnings_about(methods)),
-            work={"queries": self.engine.cost.queries, "forwards": self.engine.cost.forwards},
+            work=dict(self.journal.work),
             versions=versions(),
             settings={"target": self.target, "precision": self.engine.precision, "timed": timed},
         )

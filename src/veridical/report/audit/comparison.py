@@ -88,6 +88,8 @@ def _raw(judges: Sequence[Judge]) -> Iterator[str]:
 
 def _partly(one: Audit, other: Audit, shared: int) -> Iterator[str]:
     counts = len(one.documents), len(other.documents)
+    if one.model.get("fingerprint") and one.model.get("fingerprint") == other.model.get("fingerprint"):
+        yield "Both audits are of the same model."
     if one.data != other.data:
         yield f"The names of the data differ: {one.data} and {other.data}."
     if shared < max(counts):

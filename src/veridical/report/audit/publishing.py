@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from veridical.core.errors import UsageError
 from veridical.core.explanation import Explanation
 from veridical.core.files import read, spec_key
 from veridical.report.audit.card import card_markdown, comparison_markdown, summary_json, write_card, write_comparison
@@ -25,6 +26,7 @@ AnyPath = str | os.PathLike[str]
 Scores = dict[str, tuple[float, ...]]
 
 CARD, TEXT, NUMBERS = "card.html", "card.md", "summary.json"
+ENDINGS = (".html", ".md", ".json")
 _RATIO = 0.25
 
 
@@ -50,12 +52,19 @@ def compare_folders(one: AnyPath, other: AnyPath) -> Comparison:
 def write_comparison_to(comparison: Comparison, path: AnyPath) -> None:
     """Write a comparison in the format that the file's ending names: .html, .md or .json."""
     goal = Path(path)
+    check_ending(goal)
     if goal.suffix == ".md":
         write_whole(goal, comparison_markdown(comparison))
     elif goal.suffix == ".json":
         write_whole(goal, json.dumps(plain(comparison), indent=1, ensure_ascii=False) + "\n")
     else:
         write_comparison(comparison, goal)
+
+
+def check_ending(path: AnyPath) -> None:
+    """Refuse a file for a comparison whose ending names no format."""
+    if Path(path).suffix not in ENDINGS:
+        raise UsageError(f"{path} does not say its format", remedy=f"It ends in one of: {', '.join(ENDINGS)}.")
 
 
 def _names(audit: Audit) -> dict[str, str]:

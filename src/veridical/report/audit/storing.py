@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from veridical.core.errors import InputError, StorageError
+from veridical.core.files.escaping import escape, unescape
 from veridical.report.audit.findings import plain
 from veridical.report.audit.record import Audit, Document, Judge, Row, Suspect
 
 RECORD, ROWS, EXPLANATIONS = "audit.json", "rows.parquet", "explanations.parquet"
 """What was done and how, every number, and the explanations that were judged."""
+
+_AGAIN = "Run the audit again: what it measured is kept, and the file is made anew."
+
+_AT_ONCE = 20_000
+"""Rows in memory as data: as many as a file may have would need more than the audit itself."""
 
 _FORMAT, _VERSION = "veridical-audit", 1
 
@@ -49,38 +55,60 @@ def save_audit(audit: Audit, folder: Path) -> None:
 def load_audit(folder: str | os.PathLike[str]) -> Audit:
     """Read an audit's folder."""
     path = Path(folder)
-    told = _record(path)
+    told, rows = _record(path), _load_rows(path / ROWS)
+    try:
+        return _audit(told, rows)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise StorageError(f"{path / RECORD} is damaged: {error}", remedy=_AGAIN) from error
+
+
+def _audit(told: dict[str, Any], rows: tuple[Row, ...]) -> Audit:
     return Audit(
         model=told["model"],
         data=told["data"],
         documents=tuple(_document(each) for each in told["documents"]),
-        methods=tuple(Suspect(**each) for each in told["methods"]),
+        methods=tuple(_suspect(each) for each in told["methods"]),
         metrics=tuple(Judge(**{**each, "steps": tuple(each["steps"])}) for each in told["metrics"]),
-        rows=_load_rows(path / ROWS),
+        rows=rows,
         warnings=tuple(told["warnings"]),
         **{name: told[name] for name in ("skipped", "failures", "work", "versions", "settings")},
     )
 
 
-def _save_rows(rows: Iterable[Row], path: Path) -> None:
-    lines = [
-        {**dataclasses.asdict(row), "curve": list(row.curve), "details": list(row.details.items())} for row in rows
-    ]
+def _save_rows(rows: Sequence[Row], path: Path) -> None:
     unfinished = path.with_name(path.name + ".tmp")
     try:
-        pq.write_table(pa.Table.from_pylist(lines, schema=_SCHEMA), unfinished, compression="zstd")
+        with pq.ParquetWriter(unfinished, _SCHEMA, compression="zstd") as writer:
+            for start in range(0, len(rows), _AT_ONCE):
+                lines = [_line(row) for row in rows[start : start + _AT_ONCE]]
+                writer.write_batch(pa.RecordBatch.from_pylist(lines, schema=_SCHEMA))
+        # Killed between the two files, a folder must not pair new rows with an old record.
+        path.with_name(RECORD).unlink(missing_ok=True)
         os.replace(unfinished, path)
     except OSError as error:
         raise _cannot_write(path, error) from error
 
 
+def _line(row: Row) -> dict[str, Any]:
+    names = {name: escape(getattr(row, name)) for name in ("document", "method", "metric")}
+    numbers = {"value": row.value, "curve": list(row.curve), "details": list(row.details.items())}
+    return {**names, "order": row.order, **numbers}
+
+
 def _load_rows(path: Path) -> tuple[Row, ...]:
     try:
-        lines = pq.read_table(path).to_pylist(maps_as_pydicts="strict")
-    except (OSError, pa.ArrowInvalid) as error:
-        remedy = "Run the audit again: what it measured is kept, and the file is made anew."
-        raise StorageError(f"cannot read {path}: {error}", remedy=remedy) from error
-    return tuple(Row(**{**line, "curve": tuple(line["curve"])}) for line in lines)
+        with pq.ParquetFile(path) as file:
+            batches = file.iter_batches(_AT_ONCE)
+            return tuple(_row(line) for batch in batches for line in batch.to_pylist(maps_as_pydicts="strict"))
+    except FileNotFoundError as error:
+        raise StorageError(f"there is no file {path}", remedy=_AGAIN) from error
+    except (OSError, pa.ArrowException, KeyError, TypeError) as error:
+        raise StorageError(f"{path} is truncated or damaged ({type(error).__name__})", remedy=_AGAIN) from error
+
+
+def _row(line: dict[str, Any]) -> Row:
+    names = {name: unescape(line[name]) for name in ("document", "method", "metric")}
+    return Row(**{**line, **names, "curve": tuple(line["curve"])})
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -88,7 +116,7 @@ def write_whole(path: Path, text: str) -> None:
     unfinished = path.with_name(path.name + ".tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8", newline="\n")
+        unfinished.write_text(escape(text), encoding="utf-8", newline="\n")
         os.replace(unfinished, path)
     except OSError as error:
         raise _cannot_write(path, error) from error
@@ -96,21 +124,33 @@ def write_whole(path: Path, text: str) -> None:
 
 def _record(path: Path) -> dict[str, Any]:
     try:
-        told = json.loads((path / RECORD).read_text(encoding="utf-8"))
+        told = json.loads(unescape((path / RECORD).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         remedy = "Give the folder that `veridical audit ... --out FOLDER` has finished writing."
         raise InputError(f"{path} is not an audit", remedy=remedy) from None
     if not isinstance(told, dict) or told.get("format") != _FORMAT:
         raise InputError(f"{path / RECORD} is not an audit")
-    if told["version"] > _VERSION:
-        raise StorageError(f"{path} was written by a newer Veridical", remedy="Upgrade to read it.")
+    version = told.get("version")
+    if not isinstance(version, int):
+        raise StorageError(f"{path / RECORD} is damaged: it does not say its version", remedy=_AGAIN)
+    if version > _VERSION:
+        problem = f"{path} was written by a newer Veridical (audit version {version}, this one reads up to {_VERSION})"
+        raise StorageError(problem, remedy="Upgrade with `pip install --upgrade veridical`.")
     return told
 
 
 def _document(told: dict[str, Any]) -> Document:
-    return Document(**{**told, "probability": math.nan if told["probability"] is None else told["probability"]})
+    return Document(**{**told, "probability": _number(told["probability"])})
+
+
+def _suspect(told: dict[str, Any]) -> Suspect:
+    return Suspect(**{**told, "costs": {name: _number(value) for name, value in told["costs"].items()}})
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _cannot_write(path: Path, error: OSError) -> StorageError:
-    remedy = "Free some space or choose another place, and run the same command again."
+    remedy = "Choose another place or free some space, and run the same command again."
     return StorageError(f"cannot write {path}: {error.strerror or error}", remedy=remedy)

@@ -41,11 +41,12 @@ def warnings_about(methods: Sequence[Method]) -> Iterator[str]:
     for method in methods:
         flat = [example for example, scored in method.scored.items() if not scored.scores.any()]
         if flat:
-            where = f"in {len(flat)} document{'s' * (len(flat) != 1)} ({_some(flat)})"
+            where = f"in {len(flat):,} document{'s' * (len(flat) != 1)} ({_some(flat)})"
             yield f"{method.name} scores every word 0 {where}: the order that was judged is that of the text."
     cut = sorted({example for method in methods for example, scored in method.scored.items() if scored.truncated})
     if cut:
-        yield f"{len(cut)} texts are longer than the model reads and were cut ({_some(cut)}). long='window' reads all."
+        texts = "1 text was" if len(cut) == 1 else f"{len(cut):,} texts were"
+        yield f"{texts} longer than the model reads, and cut ({_some(cut)}). long='window' reads all."
 
 
 def _some(examples: Sequence[str]) -> str:

@@ -23,17 +23,20 @@ from veridical.run.audit.scored import Method
 
 @dataclass(frozen=True)
 class Work:
-    """One metric for one method: what is measured for a portion at once."""
+    """One metric for one method: what is measured for a portion at once. `precision` is the model's, if it is asked."""
 
     metric: Metric | CorpusMetric
     method: Method
     order: Order = "given"
+    precision: str = ""
 
     def keys(self, examples: Sequence[Example]) -> dict[str, str]:
         """The key of each example that the method has explained: a hash of all that its value depends on."""
         spec = json.dumps(METRICS.spec(self.metric), sort_keys=True)
         told = {each.id: self.method.scored[each.id].content for each in examples if each.id in self.method.scored}
-        return {example: _digest(spec, self.order, content) for example, content in told.items()}
+        # The name is part of a row, and a method may have another one beside other methods.
+        kind = (spec, self.order, self.precision, self.method.name)
+        return {example: _digest(*kind, content) for example, content in told.items()}
 
     def rows(self, examples: Sequence[Example], found: Measured) -> dict[str, Row]:
         """The rows of what was measured, by key."""
@@ -67,11 +70,11 @@ class Bench:
 
     def questions(self, units: int) -> int:
         """The most model inputs that judging an example of so many units takes."""
-        return sum(work.metric.questions(units) for work in self._works() if not isinstance(work.metric, CorpusMetric))
+        return sum(metric.questions(units) * self._rounds(metric) for metric in self.metrics)
 
     def __call__(self, examples: list[Example]) -> list[list[str]]:
         """Measure a portion; the keys of its rows, example by example."""
-        missing = [work for work in self._works() if set(work.keys(examples).values()) - self.journal.rows.keys()]
+        missing = [work for work in self._works() if not self.journal.has(work.keys(examples).values())]
         if missing:
             case = Case.bind(self.classifier, examples, target=self.target, engine=self.engine)
             scores = {method.name: method.scores(case) for method in self.methods}
@@ -85,12 +88,17 @@ class Bench:
         found = judge(work.metric, case, backwards(scores, case.live) if work.order == "reversed" else scores)
         self.journal.write(work.rows(case.batch.examples, found), {METRICS.written(work.metric): found.steps})
 
+    def _rounds(self, metric: Metric) -> int:
+        """How many orders of words the metric judges for each example."""
+        ranked = [method for method in self.methods if metric.ranks and method.name != FLOOR]
+        return len(self.methods) + len(ranked)
+
     def _works(self) -> Iterator[Work]:
         for metric in self.metrics:
             for method in self.methods:
-                yield Work(metric, method)
+                yield Work(metric, method, "given", self.engine.precision)
                 if metric.ranks and method.name != FLOOR:
-                    yield Work(metric, method, "reversed")
+                    yield Work(metric, method, "reversed", self.engine.precision)
 
 
 def judge_corpus(
@@ -101,7 +109,7 @@ def judge_corpus(
     own = work.keys(examples)
     # Each value depends on all the others: with one more document, all are measured anew.
     keys = {key: _digest(key, *own.values()) for key in own.values()}
-    if set(keys.values()) - journal.rows.keys():
+    if not journal.has(keys.values()):
         found = work.metric.over(examples, explanations)
         rows = {keys[key]: row for key, row in work.rows(examples, found).items()}
         journal.write(rows, {METRICS.written(work.metric): found.steps})
@@ -118,4 +126,4 @@ def backwards(scores: Tensor, live: Tensor) -> Tensor:
 
 
 def _digest(*parts: str) -> str:
-    return hashlib.blake2b("|".join(parts).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b("|".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from veridical.core.errors import InputError
+from veridical.core.errors import InputError, UsageError
 from veridical.core.example import Example, Image
 from veridical.core.explanation import HUMAN, Explanation
 from veridical.core.files import spec_key
@@ -60,45 +61,75 @@ class Method:
         return scores
 
 
-def gather(explanations: Iterable[Explanation], examples: Iterable[Example], classifier: Classifier) -> list[Method]:
-    """The explanations by method, checked; those of examples that are not asked for are left out."""
+def gather(
+    explanations: Iterable[Explanation],
+    examples: Iterable[Example],
+    classifier: Classifier,
+    keys: Sequence[str] | None = None,
+) -> list[Method]:
+    """The explanations by method, checked: all as they come, or those with the `keys` of their specs in that order."""
     wanted = {example.id: example for example in examples}
-    methods: dict[str, Method] = {}
-    model = classifier.describe()
-    for explanation in explanations:
-        if explanation.example_id not in wanted:
-            continue
+    reader = json.dumps(classifier.describe(), sort_keys=True, default=str)
+    found: dict[str, Method] = {}
+    for explanation in checked(explanations, wanted.values(), classifier):
         key = spec_key(explanation.spec)
-        if key not in methods:
+        if explanation.example_id in wanted and (keys is None or key in keys):
+            method = found.setdefault(key, Method(explanation.source, explanation.spec))
+            example = wanted[explanation.example_id]
+            method.scored[example.id] = _scored(explanation, example, key, reader)
+    methods: list[Method] = []
+    for key in dict.fromkeys(each for each in (found if keys is None else keys) if each in found):
+        found[key].name = _name(found[key], methods, key)
+        methods.append(found[key])
+    return methods
+
+
+def checked(
+    explanations: Iterable[Explanation], examples: Iterable[Example], classifier: Classifier
+) -> Iterator[Explanation]:
+    """The same explanations; one of these examples that is of another model or another text is refused."""
+    wanted, model = {example.id: example for example in examples}, classifier.describe()
+    for explanation in explanations:
+        if explanation.example_id in wanted:
             _check_model(explanation, model)
-            methods[key] = Method(_name(explanation, methods.values(), key), explanation.spec)
-        _check_text(explanation, wanted[explanation.example_id])
-        methods[key].scored[explanation.example_id] = _scored(explanation, key)
-    return list(methods.values())
+            _check_text(explanation, wanted[explanation.example_id])
+        yield explanation
 
 
-def _scored(explanation: Explanation, key: str) -> Scored:
+def _scored(explanation: Explanation, example: Example, key: str, reader: str) -> Scored:
     scores = np.array(explanation.scores, dtype=np.float64)
-    digest = hashlib.blake2b(digest_size=16)
-    for part in (key, explanation.example_id, explanation.target, repr(explanation.units)):
-        digest.update(part.encode("utf-8", "surrogatepass") + b"|")
-    digest.update(scores.tobytes())
+    told = (key, reader, example.id, explanation.target, content_hash(example.inputs))
     return Scored(
         target=explanation.target,
         scores=scores,
-        content=digest.hexdigest(),
+        content=_digest(scores, *told, repr(explanation.units), repr(example.evidence)),
         queries=explanation.measures.get("queries", float("nan")),
         probability=explanation.probabilities.get(explanation.target, float("nan")),
         truncated=explanation.measures.get("truncated_units", 0) > 0,
     )
 
 
-def _name(explanation: Explanation, others: Iterable[Method], key: str) -> str:
+def _digest(scores: NDArray[np.float64], *told: str) -> str:
+    digest = hashlib.blake2b(scores.tobytes(), digest_size=16)
+    for part in told:
+        digest.update(b"|" + part.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _name(method: Method, others: Iterable[Method], key: str) -> str:
     """How the method is written in tables; told apart by its key where only the rest of the spec differs."""
-    spec = explanation.spec.get("method", {})
-    known = isinstance(spec, Mapping) and spec.get("name") in EXPLAINERS
-    name = EXPLAINERS.written(EXPLAINERS.from_spec(spec)) if known else explanation.source
+    name = _written(method.spec.get("method")) or method.name
     return f"{name} {key[:6]}" if name in {other.name for other in others} else name
+
+
+def _written(spec: Any) -> str | None:
+    """A method of ours as a person would write it; other programs and versions may have other methods and options."""
+    if not isinstance(spec, Mapping) or not isinstance(spec.get("name"), str):
+        return None
+    try:
+        return EXPLAINERS.written(EXPLAINERS.from_spec(spec))
+    except UsageError:
+        return None
 
 
 def _check_fit(name: str, example: str, scored: Scored, units: int, target: str) -> None:
@@ -112,17 +143,20 @@ def _check_fit(name: str, example: str, scored: Scored, units: int, target: str)
 
 def _check_model(explanation: Explanation, model: Mapping[str, Any]) -> None:
     """Human rationales are about texts; everything else is about the one model that was asked."""
-    if explanation.source == HUMAN:
+    mine, theirs = _identity(model), _identity(explanation.spec.get("model"))
+    if explanation.source == HUMAN or mine == theirs:
         return
-    told = explanation.spec.get("model", {})
-    mine, theirs = model.get("fingerprint", model.get("name")), told.get("fingerprint", told.get("name"))
-    if mine != theirs:
-        remedy = "Audit explanations with the model that they explain, or explain again with this one."
-        raise InputError(
-            f"the explanations by {explanation.source} are of another model: its hash is {theirs}, not {mine}",
-            example=explanation.example_id,
-            remedy=remedy,
-        )
+    told = "do not say of which model" if theirs is None else f"are of another model: its hash is {theirs}, not {mine}"
+    raise InputError(
+        f"the explanations by {explanation.source} {told}",
+        example=explanation.example_id,
+        remedy="Audit explanations with the model that they explain, or explain again with this one.",
+    )
+
+
+def _identity(model: Any) -> Any:
+    """What tells a model from others: the hash of its weights, or the name of a function."""
+    return model.get("fingerprint", model.get("name")) if isinstance(model, Mapping) else model
 
 
 def _check_text(explanation: Explanation, example: Example) -> None:
@@ -133,7 +167,7 @@ def _check_text(explanation: Explanation, example: Example) -> None:
             f"{explanation.source} explained another text: its hash is {theirs}, not {mine}",
             example=example.id,
             field=changed[0],
-            remedy="Name the data that was explained, or explain this data again.",
+            remedy="Audit the data that was explained; other data needs another folder.",
         )
 
 
