@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 venv: $(STAMP)  ## create .venv with everything the other targets need
 
-demo: $(STAMP)  ## train, explain and show on the embedded model and data (about 4 minutes)
+demo: $(STAMP)  ## train, explain, show and audit on the embedded model and data (about 6 minutes)
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP)  ## run the tests

@@ -27,8 +27,9 @@ from typing import Any
 import typer
 
 import veridical
-from veridical.cli.explain import PARTIAL
+from veridical.cli.gate import FAILED
 from veridical.cli.main import INTERRUPTED, app
+from veridical.cli.options import PARTIAL
 from veridical.core.errors import VeridicalError
 from veridical.core.files.table import SCHEMA
 from veridical.core.registry import Registry, options_of
@@ -36,6 +37,7 @@ from veridical.data import DATASETS
 from veridical.data.columns import Columns
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS
+from veridical.metrics import METRICS
 from veridical.objectives import OBJECTIVES
 from veridical.run.listing import TABLES
 from veridical.training import Schedule
@@ -45,6 +47,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 FIGURES = ROOT / "docs" / "explanation" / "figures"
 REGISTRIES: dict[str, Registry[Any]] = {
     "explainers": EXPLAINERS,
+    "metrics": METRICS,
     "data": DATASETS,
     "erasers": ERASERS,
     "objectives": OBJECTIVES,
@@ -102,6 +105,12 @@ def explainers_in_detail() -> str:
     return "\n\n".join(_explainer(name, EXPLAINERS[name]) for name in _ours(EXPLAINERS))
 
 
+def metrics_in_detail() -> str:
+    """A section per metric: what it is, what it needs, its direction, its options and presets."""
+    rows = {row["name"]: row for row in TABLES["metrics"]()}
+    return "\n\n".join(_metric(rows[name], METRICS[name]) for name in _ours(METRICS))
+
+
 def measured_ratios(part: str, figure: str = "", alt: str = "") -> str:
     """The ratios that a part of `make bench` found, under its figure."""
     found = _results(part)
@@ -142,6 +151,7 @@ def exit_codes() -> str:
     codes = {0: "Done.", 1: "Something unexpected: please report it."}
     codes |= {kind.exit_code: _first_line(kind) for kind in VeridicalError.__subclasses__()}
     codes |= {PARTIAL: "Done, but some examples failed; they are named, and all others are written."}
+    codes |= {FAILED: "`veridical gate`: the audit does not keep a bar."}
     codes |= {INTERRUPTED: "Interrupted. What was finished is kept; run the same command again to go on."}
     kinds = {kind.exit_code: f"`{kind.__name__}`" for kind in VeridicalError.__subclasses__()}
     rows = [{"code": str(code), "meaning": codes[code], "in Python": kinds.get(code, "-")} for code in sorted(codes)]
@@ -168,6 +178,11 @@ PARTS: dict[str, Callable[[], str]] = {
     "explainers-in-detail": explainers_in_detail,
     "explainers-by-cost": lambda: listed("explainers", "name", "needs", "cost", "adds up to", "margins"),
     "explainers-by-meaning": lambda: listed("explainers", "name", "a score is", "known weakness"),
+    "metrics": lambda: listed("metrics", "name", "what it is", "needs", "direction", "printed", "compares models"),
+    "metrics-in-short": lambda: listed("metrics", "name", "a value is", "needs", "direction"),
+    "metrics-in-detail": metrics_in_detail,
+    "metrics-by-meaning": lambda: listed("metrics", "name", "a value is", "known weakness"),
+    "metric-sets": lambda: listed("metric-sets"),
     "bench-accuracy": lambda: measured_ratios(
         "accuracy",
         "accuracy-per-query",
@@ -175,6 +190,7 @@ PARTS: dict[str, Callable[[], str]] = {
         "on logarithmic scales: at the left for short texts with exact values, at the right for a longer one.",
     ),
     "bench-explainers": lambda: measured_ratios("explainers"),
+    "bench-audit": lambda: measured_ratios("audit"),
     "bench-scaling": lambda: measured_growth(
         "scaling",
         "Seconds per document, one line per method, on logarithmic scales: at the left they grow with the words of a "
@@ -243,15 +259,28 @@ def _growth(points: Sequence[dict[str, Any]], size: str) -> str:
 
 def _explainer(name: str, cls: Any) -> str:
     needs = ", ".join(f"`{each}`" for each in sorted(cls.needs)) or "any model"
-    presets = [
-        f"- `{name}(preset={preset})`: " + ", ".join(f"`{key}={value}`" for key, value in chosen.items())
-        for preset, chosen in getattr(cls, "presets", {}).items()
-    ]
     facts = {"A score is": cls.meaning, "Adds up to": getattr(cls, "total", ""), "Margins": getattr(cls, "margins", "")}
     told = [f"- {fact}: {text}" for fact, text in {**facts, "Known weakness": cls.weakness}.items() if text]
     told = [f"- Needs: {needs}", f"- Cost: {cls.cost}", *told]
-    parts = [f"### {name}", _doc(cls), "\n".join(told), options(cls)]
-    return "\n\n".join([*parts, *(["Presets:", "\n".join(presets)] if presets else [])])
+    return "\n\n".join([f"### {name}", _doc(cls), "\n".join(told), options(cls), *_presets(name, cls)])
+
+
+def _metric(row: dict[str, str], cls: Any) -> str:
+    facts = {"Needs": "needs", "Direction": "direction", "Printed": "printed", "Compares models": "compares models"}
+    told = [f"- {fact}: {row[column]}" for fact, column in facts.items()]
+    told += [f"- A value is: {cls.meaning}", f"- Known weakness: {cls.weakness}"]
+    shared = [_doc(base) for base in cls.__bases__ if options_of(base)]
+    parts = [f"### {row['name']}", _doc(cls), *shared, "\n".join(told), options(cls)]
+    return "\n\n".join([*parts, *_presets(row["name"], cls)])
+
+
+def _presets(name: str, cls: Any) -> list[str]:
+    told = {
+        preset: ", ".join(f"`{key}={value}`" for key, value in chosen.items())
+        for preset, chosen in getattr(cls, "presets", {}).items()
+    }
+    lines = [f"- `{name}(preset={preset})`: {chosen or 'the defaults'}" for preset, chosen in told.items()]
+    return ["Presets:", "\n".join(lines)] if lines else []
 
 
 def _command(entry: Any) -> str:
@@ -296,8 +325,8 @@ def _values(hint: Any) -> str:
         return ", ".join(f"`{member.value}`" for member in members.values())
     words = {int: "whole number", float: "number", str: "text", bool: "yes or no", list: "texts"}
     kinds = [kind for kind in (typing.get_args(hint) or (hint,)) if kind is not type(None)]
-    if typing.get_origin(hint) is list:
-        return "texts"
+    if typing.get_origin(hint) in (list, tuple):
+        return "texts" if str in kinds else "numbers"
     return " or ".join(words.get(typing.get_origin(kind) or kind) or _values(kind) for kind in kinds)
 
 

@@ -1,4 +1,4 @@
-"""What `make demo` runs: train a classifier, ask it why, and look at the reasons. Run again, it is done at once."""
+"""What `make demo` runs: train a classifier, ask it why, look at the reasons and judge them. Run again, it is quick."""
 
 import subprocess
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 OUT = Path("runs/demo")
 VERIDICAL = str(Path(sys.executable).with_name("veridical"))
 METHODS = ["attention", "input-x-gradient", "integrated-gradients", "occlusion"]
+AUDITED = "attention,integrated-gradients,occlusion,random"
 
 
 def run(*arguments: object) -> None:
@@ -17,14 +18,16 @@ def run(*arguments: object) -> None:
 
 
 def main() -> None:
-    model, why, page = OUT / "model", OUT / "why.parquet", OUT / "page.html"
+    model, why, page, audit = OUT / "model", OUT / "why.parquet", OUT / "page.html", OUT / "audit"
     run("train", "--data", "reviews:train[:2000]", "--model", "embedded", "--epochs", 2, "--checks", 1, "--out", model)
     run("predict", model, "A gorgeous, witty, seductive movie.", "Two hours I will never get back.")
     for method in METHODS:
         run("explain", model, "--data", "reviews:test[:24]", "--method", method, "--out", why)
     run("show", why, "--top", 5, "--limit", 2)
     run("show", why, "--html", page)
-    print(f"\nOpen this page in a browser: {page.resolve()}")
+    run("audit", model, "--data", "reviews:test[:40]", "--methods", AUDITED, "--timed", 5, "--out", audit)
+    print(f"\nOpen these pages in a browser:\n  the reasons          {page.resolve()}")
+    print(f"  can they be trusted? {(audit / 'card.html').resolve()}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -13,11 +14,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from veridical.cli.main import app
+from veridical.metrics import METRICS
+from veridical.metrics.presets import PRESETS
+from veridical.report.audit import Audit
+from veridical.report.audit.storing import RECORD, ROWS, save_audit
 from veridical.run.training import train
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,6 +147,24 @@ def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text()
     missing = [name for page in PAGES if (name := name_of(page)).startswith("docs/") and name[5:] not in navigation]
     assert not missing
+
+
+def test_every_metric_and_set_is_in_the_papers_or_explained() -> None:
+    index = (ROOT / "docs" / "papers.md").read_text()
+    assert not [name for name in METRICS if name_is_ours(name) and f"`{name}`" not in index]
+    told = (ROOT / "docs" / "explanation" / "metrics.md").read_text()
+    assert not [name for name in PRESETS if f"`{name}`" not in told and name != "default"]
+
+
+def name_is_ours(metric: str) -> bool:
+    return METRICS[metric].__module__.startswith("veridical.")
+
+
+def test_the_files_of_an_audit_are_described(tmp_path: Path) -> None:
+    save_audit(Audit(model={}, data="d", documents=(), methods=(), metrics=(), rows=()), tmp_path)
+    page = (ROOT / "docs" / "reference" / "audits.md").read_text()
+    names = [*pq.read_schema(tmp_path / ROWS).names, *json.loads((tmp_path / RECORD).read_text())]
+    assert not [name for name in names if f"`{name}`" not in page]
 
 
 @pytest.fixture(scope="module")

@@ -31,8 +31,24 @@ def generate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_without_results(generate: ModuleType) -> None:
-    for part in ("bench-accuracy", "bench-explainers", "bench-scaling"):
+    for part in ("bench-accuracy", "bench-explainers", "bench-scaling", "bench-audit"):
         assert generate.PARTS[part]() == "*Not measured yet: `make bench` does it.*"
+
+
+def test_audit_ratios(generate: ModuleType, tmp_path: Path) -> None:
+    rows = [{"name": "ferret evaluate / audit", "ratio": 6.5, "detail": "65.0 s against 10.0 s", "facts": {"x": 1}}]
+    (tmp_path / "audit.json").write_text(json.dumps({"rows": rows, **MADE}))
+    assert "| `ferret evaluate / audit` | 6.50 | 65.0 s against 10.0 s |" in generate.PARTS["bench-audit"]()
+
+
+def test_metrics_tell_options_of_their_base_and_presets(generate: ModuleType) -> None:
+    shown = generate.PARTS["metrics-in-detail"]()
+    section = shown.partition("### sufficiency\n")[2].partition("\n### ")[0]
+    assert "- Direction: higher is better, by default" in section
+    assert "`form=normalised` measures a loss" in section  # the docstring of the class it is made of
+    assert "| `ratios` | `(0.01, 0.05, 0.1, 0.2, 0.5)` | numbers |" in section
+    assert "- `sufficiency(preset=regex)`: the defaults" in section
+    assert "- `sufficiency(preset=eraser)`: `form=difference`" in section
 
 
 def test_ratios_and_their_figure(generate: ModuleType, tmp_path: Path) -> None:

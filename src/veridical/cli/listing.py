@@ -20,6 +20,8 @@ class What(StrEnum):
     """The tables that can be listed."""
 
     explainers = "explainers"
+    metrics = "metrics"
+    metric_sets = "metric-sets"
     data = "data"
     models = "models"
     erasers = "erasers"
@@ -31,7 +33,7 @@ def listing(
     what: Annotated[What, typer.Argument(help="Which table.")] = What.all,
     as_json: Json = False,
 ) -> None:
-    """List explainers, data sets, models, erasers and objectives, with what they need and cost."""
+    """List explainers, metrics and their sets, data, models, erasers and objectives, with what they need and cost."""
     from veridical.run.listing import TABLES
 
     chosen = list(TABLES) if what is What.all else [what.value]

@@ -11,10 +11,26 @@ from veridical.core.registry import Registry, options_of
 from veridical.data import catalogue
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS
+from veridical.metrics import METRICS
+from veridical.metrics.presets import PRESETS
 from veridical.models.names import MODELS
 from veridical.objectives import OBJECTIVES
 
 Row = dict[str, str]
+
+_NEEDS = {"classes": "a model with classes", "evidence": "evidence", "text": "words"}
+
+_SETS = {
+    "default": "What is measured unless something else is asked for; one metric under four erasers.",
+    "models": "For comparing models: an AOPC relative to what each model allows, beside the usual ones.",
+    "eraser": "As the ERASER benchmark measures: plain differences over five bins, and average precision.",
+    "ferret": "As the library ferret measures: ten bins of positive words, and a correlation with leaving out.",
+    "saloss": "As SaLoss measures: the share of words until the decision flips.",
+    "regex": "As REGEX measures: normalised differences over five bins.",
+    "scc": "As SCC measures: the fall without 10 and without 5 words, and the class by 4 words alone.",
+    "l2e": "As L2E measures: agreement, log-odds, stability among similar documents, overlap with people.",
+    "smat": "As SMaT measures: agreement with people by rankings.",
+}
 
 
 def explainers() -> list[Row]:
@@ -34,6 +50,30 @@ def explainers() -> list[Row]:
         }
         for name, cls in EXPLAINERS.items()
     ]
+
+
+def metrics() -> list[Row]:
+    """Every metric with what helps to choose it, its options and its presets."""
+    return [
+        {
+            "name": name,
+            "what it is": _first_sentence(cls),
+            "needs": ", ".join(_NEEDS.get(need, need) for need in sorted(cls.needs)) or "any model",
+            "direction": _direction(cls),
+            "printed": "times 100" if cls.percent else "as it is",
+            "compares models": "yes" if cls.comparable else "no",
+            "a value is": cls.meaning,
+            "known weakness": cls.weakness,
+            "options": _options(cls),
+            "presets": ", ".join(getattr(cls, "presets", {})) or "-",
+        }
+        for name, cls in METRICS.items()
+    ]
+
+
+def metric_sets() -> list[Row]:
+    """Every name that stands for several metrics."""
+    return [{"name": name, "what it is": _SETS[name], "metrics": ", ".join(each)} for name, each in PRESETS.items()]
 
 
 def data() -> list[Row]:
@@ -71,6 +111,8 @@ def objectives() -> list[Row]:
 
 TABLES: dict[str, Callable[[], list[Row]]] = {
     "explainers": explainers,
+    "metrics": metrics,
+    "metric-sets": metric_sets,
     "data": data,
     "models": models,
     "erasers": erasers,
@@ -86,6 +128,15 @@ def _plain(registry: Registry[Any]) -> list[Row]:
 
 def _first_sentence(cls: type) -> str:
     return " ".join((cls.__doc__ or "").split("\n\n")[0].split())
+
+
+def _direction(cls: Any) -> str:
+    """Which way is better; where the options decide, what they say when nothing is chosen."""
+    by_options = isinstance(cls.greater_is_better, property)
+    if by_options and any(option.default is MISSING for option in options_of(cls).values()):
+        return "depends on the options"
+    greater = cls().greater_is_better if by_options else cls.greater_is_better
+    return f"{'higher' if greater else 'lower'} is better{', by default' * by_options}"
 
 
 def _options(cls: type) -> str:
