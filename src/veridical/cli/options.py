@@ -18,6 +18,34 @@ Long = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Bf16 = Annotated[bool, typer.Option("--bf16", help="Run the model in bfloat16: faster where the processor has it.")]
 
+Epochs = Annotated[float, typer.Option(help="Passes over the data.")]
+BatchSize = Annotated[int, typer.Option(help="Examples per step.")]
+Rate = Annotated[
+    float | None, typer.Option(help="Learning rate of the encoder; default: 5e-5, or 1e-3 for small models.")
+]
+HeadRate = Annotated[
+    float | None, typer.Option(help="Learning rate of the head; default: 5e-4, or 1e-3 for small models.")
+]
+Checks = Annotated[int, typer.Option(help="Looks at the dev split per epoch; each leaves a checkpoint.")]
+BestBy = Annotated[
+    str | None, typer.Option(help="What the best checkpoint is chosen by: accuracy, macro_f1, loss, pearson.")
+]
+Patience = Annotated[int | None, typer.Option(help="Stop after so many looks without improvement.")]
+Seeds = Annotated[
+    str,
+    typer.Option("--seed", help="Seed of the head, the order of examples and dropout. 0,1,2 trains one for each."),
+]
+
+
+def seeds_of(text: str) -> list[int]:
+    """The seeds that an option names, each once."""
+    from veridical.core.errors import UsageError
+
+    try:
+        return list(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError:
+        raise UsageError(f"--seed cannot be {text!r}", remedy="Give a whole number, or several: 0,1,2.") from None
+
 
 def reading_settings(units: str | None, hold: str | None, long: str | None) -> dict[str, Any]:
     """How texts are read, as far as it was said."""

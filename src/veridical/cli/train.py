@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from veridical.cli.options import Hold, Json, Long, Units, reading_settings
+from veridical.cli.options import (
+    BatchSize,
+    BestBy,
+    Checks,
+    Epochs,
+    HeadRate,
+    Hold,
+    Json,
+    Long,
+    Patience,
+    Rate,
+    Seeds,
+    Units,
+    reading_settings,
+    seeds_of,
+)
+
+if TYPE_CHECKING:
+    from veridical.run.training import Trained
 
 
 def train(
@@ -24,20 +43,14 @@ def train(
     objective: Annotated[
         str, typer.Option(help="The training loss; `veridical list objectives` shows them.")
     ] = "cross-entropy",
-    epochs: Annotated[float, typer.Option(help="Passes over the data.")] = 3.0,
-    batch_size: Annotated[int, typer.Option(help="Examples per step.")] = 32,
-    rate: Annotated[
-        float | None, typer.Option(help="Learning rate of the encoder; default: 5e-5, or 1e-3 for small models.")
-    ] = None,
-    head_rate: Annotated[
-        float | None, typer.Option(help="Learning rate of the head; default: 5e-4, or 1e-3 for small models.")
-    ] = None,
-    checks: Annotated[int, typer.Option(help="Looks at the dev split per epoch; each leaves a checkpoint.")] = 2,
-    metric: Annotated[
-        str | None, typer.Option(help="What the best checkpoint is chosen by: accuracy, macro_f1, loss, pearson.")
-    ] = None,
-    patience: Annotated[int | None, typer.Option(help="Stop after so many looks without improvement.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the head, the order of examples and dropout.")] = 0,
+    epochs: Epochs = 3.0,
+    batch_size: BatchSize = 32,
+    rate: Rate = None,
+    head_rate: HeadRate = None,
+    checks: Checks = 2,
+    metric: BestBy = None,
+    patience: Patience = None,
+    seed: Seeds = "0",
     bf16: Annotated[bool, typer.Option("--bf16", help="Train in bfloat16.")] = False,
     report_to: Annotated[
         str, typer.Option(help="none, tensorboard, mlflow or wandb (its package must be installed).")
@@ -50,7 +63,7 @@ def train(
     """Train a classifier and keep its best checkpoint. Killed and started again, it goes on from the last one."""
     from veridical.cli.progress import TrainingBar
     from veridical.core.registry import check_options
-    from veridical.run.training import train as job
+    from veridical.run.seeds import train_seeds
     from veridical.training import Schedule
 
     said = {
@@ -61,30 +74,44 @@ def train(
         "checks": checks,
         "metric": metric,
         "patience": patience,
-        "seed": seed,
         "bf16": bf16,
         "report_to": report_to,
     }
-    schedule = Schedule(**check_options(Schedule, "train", said))
-    done = job(
+    seeds = seeds_of(seed)
+    console = Console(highlight=False, stderr=as_json)
+    done = train_seeds(
         data,
         out,
+        seeds,
         model=model,
         dev=dev,
         objective=objective,
-        schedule=schedule,
+        schedule=Schedule(**check_options(Schedule, "train", said)),
         settings=reading_settings(units, hold, long),
         callbacks=[TrainingBar()],
+        starting=lambda each: console.print(f"seed {each}") if len(seeds) > 1 else None,
     )
     if as_json:
-        typer.echo(json.dumps(asdict(done)))
-        return
-    console = Console(highlight=False)
-    if done.was_done:
-        console.print(f"{done.out} is already trained; these are its figures")
-    if done.resumed_from:
-        console.print(f"went on from step {done.resumed_from}")
-    for split, figures in (("dev", done.dev), ("test", done.test)):
-        if figures:
-            console.print(f"{split:4}  " + "  ".join(f"{name} {value:.4f}" for name, value in figures.items()))
-    console.print(f"saved to {done.out}")
+        typer.echo(json.dumps([asdict(each) for each in done] if len(done) > 1 else asdict(done[0])))
+    else:
+        print_trained(console, done)
+
+
+def print_trained(console: Console, done: Sequence[Trained]) -> None:
+    """The figures of each training, and of several their mean and spread."""
+    from veridical.run.seeds import spread
+
+    for each in done:
+        if each.was_done:
+            console.print(f"{each.out} is already trained; these are its figures")
+        if each.resumed_from:
+            console.print(f"went on from step {each.resumed_from}")
+        for split, figures in (("dev", each.dev), ("test", each.test)):
+            if figures:
+                console.print(f"{split:4}  " + "  ".join(f"{name} {value:.4f}" for name, value in figures.items()))
+        console.print(f"saved to {each.out}")
+    if len(done) > 1:
+        for split, runs in (("dev", [each.dev for each in done]), ("test", [each.test for each in done])):
+            means = [f"{name} {each.mean:.4f} ({each.std:.4f})" for name, each in spread(runs).items()]
+            if means:
+                console.print(f"{split:4}  {'  '.join(means)}  mean (std) of {len(done)} seeds", soft_wrap=True)

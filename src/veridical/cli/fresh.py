@@ -1,0 +1,134 @@
+"""`veridical fresh`: a classifier that sees nothing but rationales."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from veridical.cli.options import (
+    BatchSize,
+    BestBy,
+    Checks,
+    Epochs,
+    HeadRate,
+    Json,
+    Model,
+    Patience,
+    Rate,
+    Seeds,
+    seeds_of,
+)
+from veridical.cli.train import print_trained
+from veridical.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from veridical.run.fresh import Fresh
+
+
+def fresh(
+    support: Model,
+    out: Annotated[str, typer.Option(help="Folder for the rationales and the new classifier.")],
+    method: Annotated[str, typer.Option(help="Whose scores choose the words.")] = "attention",
+    ratio: Annotated[float, typer.Option(help="The share of each text that is kept.")] = 0.2,
+    rationale: Annotated[
+        str, typer.Option(help="top-k (the highest words) or contiguous (the best run of words).")
+    ] = "top-k",
+    order: Annotated[str, typer.Option(help="Kept words in the order of the text, or of their score.")] = "text",
+    data: Annotated[str | None, typer.Option(help="Data; default: what the model was trained on.")] = None,
+    model: Annotated[str | None, typer.Option(help="What to start from; default: what the model started from.")] = None,
+    elsewhere: Annotated[
+        list[str] | None,
+        typer.Option(help="Other data to test on, as it is or with its own ratio: imdb:test@0.1; may be repeated."),
+    ] = None,
+    epochs: Epochs = 3.0,
+    batch_size: BatchSize = 32,
+    rate: Rate = None,
+    head_rate: HeadRate = None,
+    checks: Checks = 2,
+    metric: BestBy = None,
+    patience: Patience = None,
+    seed: Seeds = "0",
+    as_json: Json = False,
+) -> None:
+    """Select, then predict: cut texts down to rationales, and train a classifier that sees nothing else.
+
+    Its reasons are then faithful by construction, and its accuracy says how good the rationales are. Killed and started
+    again, it goes on where it stopped.
+    """
+    from veridical.cli.progress import TrainingBar, bar
+    from veridical.core.registry import check_options
+    from veridical.run.extracting import Extraction
+    from veridical.run.fresh import fresh as job
+    from veridical.training import Schedule
+
+    said = {
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "rate": rate,
+        "head_rate": head_rate,
+        "checks": checks,
+        "metric": metric,
+        "patience": patience,
+    }
+    cut = {"method": method, "ratio": ratio, "rationale": rationale, "order": order}
+    with bar() as progress:
+        task = progress.add_task("", total=None, note="")
+
+        def tell(what: str, done: int, total: int) -> None:
+            progress.update(task, description=what, completed=done, total=total)
+            progress.update(task, visible=done < total)
+
+        found = job(
+            support,
+            out,
+            Extraction(**check_options(Extraction, "fresh", cut)),
+            data=data,
+            model=model,
+            elsewhere=dict(_place(each, ratio) for each in elsewhere or []),
+            seeds=seeds_of(seed),
+            schedule=Schedule(**check_options(Schedule, "fresh", said)),
+            callbacks=[TrainingBar()],
+            progress=tell,
+        )
+    if as_json:
+        typer.echo(json.dumps(_plain(found)))
+    else:
+        _print(Console(highlight=False), found)
+
+
+def _place(text: str, ratio: float) -> tuple[str, float]:
+    """`imdb:test@0.1` is data and its own ratio."""
+    name, mark, own = text.rpartition("@")
+    if not mark or "]" in own:  # the mark of a drawn subset, reviews:test[100@3]
+        return text, ratio
+    try:
+        return name, float(own)
+    except ValueError:
+        raise UsageError(f"--elsewhere cannot be {text!r}", remedy="Write imdb:test or imdb:test@0.1.") from None
+
+
+def _print(console: Console, found: Fresh) -> None:
+    from veridical.run.seeds import spread
+
+    print_trained(console, found.trained)
+    if found.whole:
+        figures = "  ".join(f"{name} {value:.4f}" for name, value in found.whole.items())
+        console.print(f"the model itself, on whole texts: {figures}", soft_wrap=True)
+    for name, runs in found.elsewhere.items():
+        figures = "  ".join(f"{each} {value.mean:.4f} ({value.std:.4f})" for each, value in spread(runs).items())
+        console.print(f"{name}: {figures}", soft_wrap=True)
+    for failure in found.left_out:
+        console.print(f"left out: {failure.error}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _plain(found: Fresh) -> dict[str, object]:
+    return {
+        "trained": [asdict(each) for each in found.trained],
+        "whole": found.whole,
+        "elsewhere": found.elsewhere,
+        "left_out": [{"example": each.example_id, "error": str(each.error)} for each in found.left_out],
+    }
