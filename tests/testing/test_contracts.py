@@ -69,6 +69,8 @@ def test_erasers_keep_their_contract(name, sample):
 @pytest.mark.parametrize("sample", [text_classifier, pair_classifier, image_classifier], ids=lambda s: s.__name__)
 @pytest.mark.parametrize("name", list(OBJECTIVES))
 def test_objectives_keep_their_contract(name, sample):
+    if name == "saloss" and sample is image_classifier:
+        pytest.skip("an image has no word pieces")
     check_objective(OBJECTIVES.create(name), sample)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import nn
 from transformers import TrainerCallback
 
@@ -17,7 +18,7 @@ from veridical.core.example import Example
 from veridical.data import load
 from veridical.masking import Case, Engine
 from veridical.models.starting import start
-from veridical.objectives import CrossEntropy
+from veridical.objectives import OBJECTIVES, CrossEntropy, SaLoss, Sum
 from veridical.training import Schedule, fit
 from veridical.training.sampling import ByLength
 from veridical.training.scoring import evaluate, macro_f1, pearson
@@ -34,6 +35,15 @@ def data():
 
 def begin(data, **settings):
     return start("tiny", data[0], data[0].labels, **settings)
+
+
+def with_dropout(data):
+    """A tiny model that drops out, of words' vectors and of attention."""
+    classifier = begin(data)
+    for module in classifier.model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.1
+    return classifier
 
 
 def test_it_learns_what_is_there_to_learn(data, tmp_path):
@@ -74,6 +84,15 @@ class WithWeights(nn.Module):
         return {"scaled": CrossEntropy()(case)["cross_entropy"] * self.scale.square().sum()}
 
 
+def test_the_weights_of_an_objective_in_a_sum_are_trained_and_saved(data, tmp_path):
+    objective = WithWeights()
+    fit(begin(data), Sum((SaLoss(), objective)), *data, tmp_path, Schedule(epochs=1, checks=1))
+    assert objective.scale.item() != 1.0
+    (checkpoint,) = tmp_path.glob("checkpoint-*/model.safetensors")
+    saved = [values for name, values in load_file(checkpoint).items() if name.endswith("scale")]
+    assert [values.item() for values in saved] == [objective.scale.item()]
+
+
 def test_an_objectives_own_weights_are_trained(data, tmp_path):
     objective = WithWeights()
     fit(begin(data), objective, *data, tmp_path, Schedule(epochs=1))
@@ -107,6 +126,61 @@ def test_the_same_seed_gives_the_same_weights(data, tmp_path):
     assert not torch.equal(first, weights(2, "c"))
 
 
+WEIGHT_0 = [
+    "saloss(lam=0)",
+    "random-erasure(weight=0)",
+    "rationale(sufficiency=0, comprehensiveness=0)",
+    "saloss(lam=0) + random-erasure(weight=0) + cross-entropy",
+]
+
+
+@pytest.mark.parametrize("text", WEIGHT_0)
+def test_weight_0_is_plain_training_bit_for_bit(text, data, tmp_path):
+    schedule, small = Schedule(epochs=1, checks=1), (data[0][:96], data[1][:20])
+    plain, idle = with_dropout(data), with_dropout(data)
+    fit(plain, CrossEntropy(), *small, tmp_path / "plain", schedule)
+    fit(idle, OBJECTIVES.create(text), *small, tmp_path / "idle", schedule)
+    for name, values in plain.model.state_dict().items():
+        assert torch.equal(idle.model.state_dict()[name], values), name
+
+
+@dataclass(frozen=True)
+class Prepared:
+    seen: int = 0
+    needs = frozenset()
+
+    def prepared(self, classifier, examples):
+        return Prepared(len(classifier.encode(examples[:3].examples)) + len(examples))
+
+    def __call__(self, case):
+        return {"fit": CrossEntropy()(case)["cross_entropy"] + 100 * self.seen}
+
+
+def test_an_objective_sees_the_training_data_once_before_training(data, tmp_path):
+    fitted = fit(begin(data), Prepared(), *data, tmp_path, Schedule(epochs=1, checks=1))
+    assert all(line["fit"] >= 100 * 403 for line in fitted.history if "fit" in line)
+
+
+@dataclass(frozen=True)
+class Watching:
+    """An objective that looks at attention, and remembers how far it is from adding up to 1."""
+
+    needs = frozenset({"attentions"})
+    gaps: list = field(default_factory=list)
+
+    def __call__(self, case):
+        assert case.classifier.model.training
+        self.gaps.append((case.output.attentions[-1].sum(-1) - 1).abs().max().item())
+        return CrossEntropy()(case)
+
+
+def test_attention_that_an_objective_looks_at_is_whole(data, tmp_path):
+    classifier, objective = with_dropout(data), Watching()
+    fit(classifier, objective, data[0][:64], data[1][:20], tmp_path, Schedule(epochs=1, checks=1))
+    assert max(objective.gaps) < 1e-5
+    assert classifier.model.bert.encoder.layer[0].attention.self.dropout.p == 0.1
+
+
 class StopAt(TrainerCallback):
     def __init__(self, step):
         self.step = step
@@ -116,18 +190,22 @@ class StopAt(TrainerCallback):
             raise KeyboardInterrupt
 
 
-def test_a_resumed_training_ends_with_the_same_weights(data, tmp_path):
+RESUMED = ["cross-entropy", "saloss(lam=0.1, salience=chi2)", "saloss + random-erasure(empty=0.5) + rationale"]
+
+
+@pytest.mark.parametrize("objective", [OBJECTIVES.create(text) for text in RESUMED], ids=RESUMED)
+def test_a_resumed_training_ends_with_the_same_weights(objective, data, tmp_path):
     schedule = Schedule(epochs=2, checks=2)
-    whole = begin(data)
-    fit(whole, CrossEntropy(), *data, tmp_path / "whole", schedule)
-    broken = begin(data)
+    whole = with_dropout(data)
+    fit(whole, objective, *data, tmp_path / "whole", schedule)
+    broken = with_dropout(data)
     with pytest.raises(KeyboardInterrupt):
-        fit(broken, CrossEntropy(), *data, tmp_path / "broken", schedule, [StopAt(18)])
+        fit(broken, objective, *data, tmp_path / "broken", schedule, [StopAt(18)])
     torn = tmp_path / "broken" / "checkpoint-21"  # killed while it was written: the state, which comes last, is cut
     torn.mkdir()
     (torn / "trainer_state.json").write_text('{"global_step": 2')
-    again = begin(data)
-    fitted = fit(again, CrossEntropy(), *data, tmp_path / "broken", schedule)
+    again = with_dropout(data)
+    fitted = fit(again, objective, *data, tmp_path / "broken", schedule)
     assert fitted.resumed_from == 14
     for name, values in whole.model.state_dict().items():
         torch.testing.assert_close(again.model.state_dict()[name], values, atol=1e-6, rtol=0, msg=name)

@@ -117,6 +117,17 @@ def first_token_mean(output: Output, weights: Tensor, rows: Rows) -> Tensor:
     return output.from_first_token(weights).mean(1)[:, : rows.unit_of.shape[1]]
 
 
+def last_cls(output: Output, rows: Rows) -> Tensor:
+    """The first token's attention in the last layer, mean over heads, shared out over the words' tokens: [R, L].
+
+    It is 0 elsewhere, and everywhere in a row without words.
+    """
+    assert output.attentions is not None
+    weights = first_token_mean(output, output.attentions[-1], rows)
+    words = weights.masked_fill((rows.unit_of < 0).to(weights.device), 0)
+    return words / words.sum(1, keepdim=True).clamp(min=1e-10)
+
+
 def pool_logits(weights: Tensor, rows: Rows, normaliser: Normaliser) -> Tensor:
     """Mean over query rows and heads of attention logits, then shares of the keys: [R, H, T, T] gives [R, T].
 

@@ -1,9 +1,41 @@
 """Training losses, one per file; each gives named terms that are logged apart and summed."""
 
-from veridical.core.registry import Registry
 from veridical.objectives.base import Objective
 from veridical.objectives.cross_entropy import CrossEntropy
+from veridical.objectives.explanation_guided import ExplanationGuided
+from veridical.objectives.input_gradient import InputGradient
+from veridical.objectives.random_erasure import RandomErasure
+from veridical.objectives.rationale import Rationale
+from veridical.objectives.regex import Regex
+from veridical.objectives.saloss import SaLoss
+from veridical.objectives.sum import Objectives, Sum
+from veridical.objectives.virtual_adversarial import VirtualAdversarial
 
-OBJECTIVES: Registry[Objective] = Registry("objective", "veridical.objectives", {"cross-entropy": CrossEntropy})
+OBJECTIVES = Objectives(
+    "objective",
+    "veridical.objectives",
+    {
+        "cross-entropy": CrossEntropy,
+        "saloss": SaLoss,
+        "virtual-adversarial": VirtualAdversarial,
+        "input-gradient": InputGradient,
+        "explanation-guided": ExplanationGuided,
+        "regex": Regex,
+        "random-erasure": RandomErasure,
+        "rationale": Rationale,
+    },
+)
 
-__all__ = ["OBJECTIVES", "CrossEntropy", "Objective"]
+__all__ = [
+    "OBJECTIVES",
+    "CrossEntropy",
+    "ExplanationGuided",
+    "InputGradient",
+    "Objective",
+    "RandomErasure",
+    "Rationale",
+    "Regex",
+    "SaLoss",
+    "Sum",
+    "VirtualAdversarial",
+]

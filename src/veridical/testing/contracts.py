@@ -5,7 +5,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -17,7 +19,8 @@ from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Engine, Eraser
 from veridical.masking.erasers import positions
 from veridical.models import Classifier
-from veridical.objectives import Objective
+from veridical.objectives import OBJECTIVES, CrossEntropy, Objective, Sum
+from veridical.objectives.base import forward, prepare
 from veridical.run.checks.invariance import gaps
 from veridical.run.explaining import explain
 from veridical.testing.samples import Sample, text_classifier
@@ -70,12 +73,12 @@ def check_eraser(eraser: Eraser, sample: Callable[[], Sample] = text_classifier)
 
 
 def check_objective(objective: Objective, sample: Callable[[], Sample] = text_classifier) -> None:
-    """An objective gives named finite scalars whose sum has finite gradients."""
+    """An objective gives named finite scalars whose sum has finite gradients, can be added, and is free at weight 0.
+
+    The last is checked for the options it names as `weights`: with all of them at 0 it is plain training.
+    """
     classifier, examples = sample()
-    batch = classifier.encode(examples)
-    needs = objective.needs
-    output = classifier.forward(batch, attentions="attentions" in needs, hidden="hidden" in needs)
-    terms = objective(Case.of_output(classifier, batch, output))
+    terms = _terms(objective, classifier, examples)
     assert terms, "there is no term to minimise"
     for name, value in terms.items():
         assert value.dim() == 0, f"{name} is not a single number"
@@ -84,6 +87,59 @@ def check_objective(objective: Objective, sample: Callable[[], Sample] = text_cl
     gradients = [values.grad for values in _parameters(classifier) if values.grad is not None]
     assert gradients, "no weight has a gradient"
     assert all(torch.isfinite(gradient).all() for gradient in gradients), "a gradient is not finite"
+    _check_sum(objective, terms, classifier, examples)
+    _check_weights(objective, classifier, examples)
+    if type(objective) in OBJECTIVES.values():
+        assert OBJECTIVES.from_spec(OBJECTIVES.spec(objective)) == objective, "the spec does not rebuild the objective"
+
+
+def _terms(objective: Objective, classifier: Classifier, examples: list[Example]) -> dict[str, Tensor]:
+    """The terms of a training step, always with the same chance."""
+    batch = classifier.encode(examples)
+    ready = prepare(objective, classifier, examples)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return ready(Case.of_output(classifier, batch, forward(classifier, batch, ready.needs)))
+
+
+def _check_sum(objective: Objective, terms: dict[str, Tensor], classifier: Classifier, examples: list[Example]) -> None:
+    plain = _terms(CrossEntropy(), classifier, examples)
+    if any(name in terms and not torch.equal(terms[name], value) for name, value in plain.items()):
+        return  # it has the plain loss in another form, and is refused in a sum
+    both = _terms(Sum((CrossEntropy(), objective)), classifier, examples)
+    assert both.keys() == terms.keys() | plain.keys(), f"added to the plain loss it has the terms {', '.join(both)}"
+    for name, value in terms.items():
+        _same(both[name], value, TOLERANCE, f"{name} is another when the objective is part of a sum")
+
+
+def _check_weights(objective: Objective, classifier: Classifier, examples: list[Example]) -> None:
+    names: tuple[str, ...] = getattr(objective, "weights", ())
+    if not names:
+        return
+    idle = replace(cast("Any", objective), **dict.fromkeys(names, 0.0))
+    assert not idle.needs, f"with {' and '.join(names)} at 0 it needs {', '.join(idle.needs)}"
+    with _counting_passes(classifier) as passes:
+        terms = _terms(idle, classifier, examples)
+    assert passes == [1], f"with {' and '.join(names)} at 0 a step makes {len(passes)} passes through the model"
+    plain = _terms(CrossEntropy(), classifier, examples)
+    assert terms.keys() == plain.keys(), f"with {' and '.join(names)} at 0 there are the terms {', '.join(terms)}"
+    for name, value in plain.items():
+        _same(terms[name], value, 0.0, f"with {' and '.join(names)} at 0, {name} is not that of plain training")
+
+
+@contextmanager
+def _counting_passes(classifier: Classifier) -> Iterator[list[int]]:
+    """A list that grows by 1 with each forward pass of a model; for a classifier without one, it says 1."""
+    model = getattr(classifier, "model", None)
+    if model is None:
+        yield [1]
+        return
+    passes: list[int] = []
+    handle = model.register_forward_hook(lambda *_: passes.append(1))
+    try:
+        yield passes
+    finally:
+        handle.remove()
 
 
 def _check_words(explainer: Explainer) -> None:
@@ -137,7 +193,7 @@ def _check_file(explainer: Explainer, classifier: Classifier, examples: list[Exa
 
 
 def _same(found: Tensor, expected: Tensor, tolerance: float, problem: str) -> None:
-    difference = float((found - expected).abs().max()) if found.numel() else 0.0
+    difference = float((found - expected).detach().abs().max()) if found.numel() else 0.0
     assert difference <= tolerance, f"{problem} (by {difference:.2e})"
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -19,7 +20,10 @@ from veridical.core.errors import InputError, ModelError
 from veridical.core.example import Example
 from veridical.models.quiet import quietly
 from veridical.models.transformer import Transformer
-from veridical.objectives import Objective
+from veridical.objectives import OBJECTIVES, Objective
+from veridical.objectives.base import ATTENTIONS, prepare
+from veridical.objectives.sum import parts_of
+from veridical.training.attention_dropout import no_attention_dropout
 from veridical.training.schedule import Schedule
 from veridical.training.trainer import CaseTrainer, Trainee
 
@@ -50,6 +54,7 @@ def fit(
     schedule = schedule or Schedule()
     _check(classifier, objective, examples, dev)
     folder = Path(out)
+    objective = prepare(objective, classifier, examples)
     set_seed(schedule.seed)
     trainer = CaseTrainer(
         Trainee(classifier, objective),
@@ -61,7 +66,7 @@ def fit(
     )
     trainer.remove_callback(PrinterCallback)
     last = _last_checkpoint(folder)
-    with quietly():
+    with quietly(), _attention_as_needed(classifier, objective, examples):
         trainer.train(resume_from_checkpoint=last)
     best = trainer.state.best_metric
     if best is None or not math.isfinite(best):
@@ -77,7 +82,8 @@ def remove_checkpoints(out: str | PathLike[str]) -> None:
 
 
 def _check(classifier: Transformer, objective: Objective, examples: Sequence[Example], dev: Sequence[Example]) -> None:
-    classifier.require(*objective.needs, asker=type(objective).__name__)
+    for part in parts_of(objective):
+        classifier.require(*part.needs, asker=OBJECTIVES.name_of(part))
     for split, chosen in (("training", examples), ("dev", dev)):
         if not chosen:
             raise InputError(f"the {split} split is empty", remedy="Choose a larger one.")
@@ -88,6 +94,14 @@ def _check(classifier: Transformer, objective: Objective, examples: Sequence[Exa
             field="label",
             remedy="Two classes are needed.",
         )
+
+
+def _attention_as_needed(
+    classifier: Transformer, objective: Objective, examples: Sequence[Example]
+) -> AbstractContextManager[None]:
+    if not objective.needs & ATTENTIONS:
+        return nullcontext()
+    return no_attention_dropout(classifier, classifier.encode(list(examples[:2])))
 
 
 def _arguments(classifier: Transformer, schedule: Schedule, count: int, folder: Path) -> TrainingArguments:

@@ -13,7 +13,8 @@ from veridical.core.example import IMAGE, Example
 from veridical.masking import Case
 from veridical.models import Batch
 from veridical.models.transformer import Transformer
-from veridical.objectives import Objective
+from veridical.objectives.base import Objective, forward
+from veridical.objectives.sum import parts_of
 from veridical.training.sampling import ByLength
 from veridical.training.scoring import evaluate
 
@@ -29,10 +30,10 @@ class Trainee(nn.Module):
         self.model = classifier.model
         self.classifier = classifier
         self.objective = objective
+        self.parts = nn.ModuleList(_modules_within(objective))
 
     def forward(self, batch: Batch) -> dict[str, Any]:
-        needs = self.objective.needs
-        output = self.classifier.forward(batch, attentions="attentions" in needs, hidden="hidden" in needs)
+        output = forward(self.classifier, batch, self.objective.needs)
         terms = self.objective(Case.of_output(self.classifier, batch, output))
         return {"loss": torch.stack(list(terms.values())).sum(), "terms": terms}
 
@@ -99,6 +100,11 @@ class CaseTrainer(Trainer):
     def _get_train_sampler(self, *_: Any) -> ByLength:
         lengths = [_length(example) for example in self.train_dataset]
         return ByLength(lengths, self.args.per_device_train_batch_size, self.args.seed)
+
+
+def _modules_within(objective: Objective) -> list[nn.Module]:
+    """The modules among the parts of a sum; an objective that is a module itself is not meant."""
+    return [part for part in parts_of(objective) if isinstance(part, nn.Module) and part is not objective]
 
 
 def _length(example: Example) -> int:

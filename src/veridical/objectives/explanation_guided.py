@@ -1,0 +1,114 @@
+"""Explanation-guided training: attention that goes to what the model's output really depends on."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from veridical.explainers.attention import last_cls
+from veridical.explainers.gradients import aggregate
+from veridical.masking import ERASERS, Case
+from veridical.masking.ranking import places, share
+from veridical.models import Output
+from veridical.objectives.attributions import Attribution, attributions
+from veridical.objectives.cross_entropy import CrossEntropy
+from veridical.objectives.divergence import kl
+from veridical.objectives.portion import mean_over_examples, portion
+
+Replacement = Literal["mask", "zero", "pad_attn", "random"]
+"""What takes the place of a token: as the erasers of these names, or the embedding of another token of the batch."""
+
+Direction = Literal["att,q", "q,att"]
+"""Which of attention and attribution is the first argument of the divergence."""
+
+Sharing = Literal["sum", "softmax"]
+"""How attributions become shares: divided by their sum, negative ones as 0, or by a softmax."""
+
+
+@dataclass(frozen=True)
+class ExplanationGuided:
+    """Draws the first token's attention to the tokens that an attribution for the gold class finds (REGEX's L_kl).
+
+    The attribution is constant: only attention learns. It is drawn there both for the text and for the text
+    without its least important tokens, a share `ratio` of them. Integrated gradients take `steps`; the paper's 50 cost
+    more than all the rest of training, and few give nearly the same shares. `every` computes the term for one in so
+    many examples of each batch. Texts without words, and those whose attributions are all negative or 0 where
+    `normaliser=sum` can make no shares of them, count 0.
+    """
+
+    weight: float = 0.01
+    attribution: Attribution = "integrated-gradients"
+    aggregation: Literal["l2", "mean"] = "l2"
+    steps: int = 4
+    ratio: float = 0.15
+    replace: Replacement = "mask"
+    direction: Direction = "att,q"
+    normaliser: Sharing = "sum"
+    every: int = 1
+
+    @property
+    def needs(self) -> frozenset[str]:
+        if not self.weight:
+            return frozenset()
+        replacing = "embeddings" if self.replace == "random" else ERASERS[self.replace].needs
+        return frozenset({"cls-attentions", "embeddings", "gradients", replacing})
+
+    def __call__(self, case: Case) -> dict[str, Tensor]:
+        return {**CrossEntropy()(case), **self.terms(case)}
+
+    def terms(self, case: Case) -> dict[str, Tensor]:
+        """The term without the plain loss; none for weight 0."""
+        if not self.weight:
+            return {}
+        return {"explanation_guided": self.weight * self.divergence(portion(case, self.every))}
+
+    def divergence(self, case: Case) -> Tensor:
+        """The mean divergence of attention and attribution for texts, plus that for texts without some tokens."""
+        rows = case.batch.rows
+        whole = last_cls(case.output, rows)  # [R, L]
+        shares = self.shares(case).to(whole)
+        part = last_cls(self.run_without(case, self.least(case, shares)), rows)
+        return mean_over_examples(case, self._apart(whole, shares) + self._apart(part, shares))
+
+    def shares(self, case: Case) -> Tensor:
+        """Each token's share of the attribution, [R, L]: 0 at special tokens and padding."""
+        scores = aggregate(attributions(case, self.attribution, self.steps), self.aggregation)
+        words = case.batch.rows.unit_of >= 0
+        if self.normaliser == "softmax":
+            return scores.masked_fill(~words, -torch.inf).softmax(1).nan_to_num()
+        scores = scores.clamp(min=0) * words
+        return scores / scores.sum(1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
+
+    def least(self, case: Case, shares: Tensor) -> Tensor:
+        """The tokens of least importance, [R, L] booleans: at least one of each row that has some."""
+        words = case.batch.rows.unit_of >= 0
+        count = words.sum(1)
+        kept = count - share(self.ratio, count)
+        return words & (places(shares.cpu(), words) >= kept[:, None])
+
+    def run_without(self, case: Case, gone: Tensor) -> Output:
+        """What the model says and attends to when something else stands in the place of some tokens."""
+        rows, classifier = case.batch.rows, case.classifier
+        if self.replace == "random":
+            return classifier.run(rows, embeds=_shuffled(classifier.embed(rows), gone, rows.unit_of), attentions=True)
+        places_as_units = torch.arange(gone.shape[1]).where(rows.unit_of >= 0, -1)  # erasers erase units
+        single = dataclasses.replace(rows, unit_of=places_as_units)
+        return classifier.run(ERASERS.create(self.replace)(classifier, single, ~gone), attentions=True)
+
+    def _apart(self, attention: Tensor, shares: Tensor) -> Tensor:
+        """The divergence of each row, [R]; 0 where there are no shares to compare with."""
+        first, second = (attention, shares) if self.direction == "att,q" else (shares, attention)
+        return kl(first, second) * (shares.sum(1) > 0)
+
+
+def _shuffled(embeds: Tensor, gone: Tensor, unit_of: Tensor) -> Tensor:
+    """Embeddings with those of some tokens replaced by those of tokens drawn from all rows."""
+    words = embeds[(unit_of >= 0).to(embeds.device)]  # [N, d]
+    if not len(words):
+        return embeds
+    drawn = torch.randint(len(words), gone.shape).to(embeds.device)
+    return torch.where(gone[..., None].to(embeds.device), words[drawn], embeds)

@@ -1,0 +1,76 @@
+"""Input-gradient regularisation: a loss that changes little when the embeddings do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from veridical.masking import Case
+from veridical.models import Classifier
+from veridical.models.transformer import Transformer
+from veridical.objectives.cross_entropy import CrossEntropy
+from veridical.objectives.portion import outputs_of, portion
+
+_INSIDE_ROOT = 1e-12
+
+
+@dataclass(frozen=True)
+class InputGradient:
+    """Keeps the gradient of each example's own loss by its embeddings short (REGEX's L_gr).
+
+    The length is over all tokens and dimensions; `squared` takes its square, as it was first proposed. With
+    `parameters` the length of all weights together is kept short, too, as REGEX writes it; it is logged apart, and
+    weight decay already does much the same. `every` computes the gradient for one in so many examples of each batch.
+    """
+
+    weight: float = 0.01
+    parameters: bool = True
+    squared: bool = False
+    every: int = 1
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"embeddings", "gradients"}) if self.weight else frozenset()
+
+    def __call__(self, case: Case) -> dict[str, Tensor]:
+        return {**CrossEntropy()(case), **self.terms(case)}
+
+    def terms(self, case: Case) -> dict[str, Tensor]:
+        """The terms without the plain loss; none for weight 0."""
+        if not self.weight:
+            return {}
+        terms = {"input_gradient": self.weight * self.lengths(portion(case, self.every)).mean()}
+        if self.parameters:
+            terms["weight_norm"] = self.weight * weight_norm(case.classifier)
+        return terms
+
+    def lengths(self, case: Case) -> Tensor:
+        """The length of the loss's gradient for each example, [B], differentiable."""
+        rows = case.batch.rows
+        embeds = case.classifier.embed(rows)  # [R, L, d]
+        embeds = embeds if embeds.requires_grad else embeds.requires_grad_()  # a frozen table gives constants
+        loss = _summed_loss(case, outputs_of(case, embeds))
+        (gradient,) = torch.autograd.grad(loss, embeds, create_graph=True)
+        squares = gradient.square().sum((1, 2))  # [R]
+        owned = squares.new_zeros(len(case)).index_add(0, rows.owner.to(squares.device), squares)  # [B]
+        return owned if self.squared else (owned + _INSIDE_ROOT).sqrt()
+
+
+def weight_norm(classifier: Classifier) -> Tensor:
+    """The length of all weights of a model taken as one vector; 0 for a model without."""
+    weights = list(classifier.model.parameters()) if isinstance(classifier, Transformer) else []
+    if not weights:
+        return torch.zeros(())
+    lengths: Tensor = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(each) for each in weights]))
+    return lengths
+
+
+def _summed_loss(case: Case, logits: Tensor) -> Tensor:
+    """Summed over examples: averaged, an example's gradient would shrink with the batch."""
+    gold = case.gold.to(logits.device)
+    if case.classifier.is_regression:
+        return functional.mse_loss(logits[:, 0], gold.to(logits), reduction="sum")
+    return functional.cross_entropy(logits, gold, reduction="sum")

@@ -1,0 +1,64 @@
+"""Some of a batch's examples: costly terms need not look at all of them at each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from veridical.core.errors import UsageError
+from veridical.masking import Case
+from veridical.models import Batch, Output, Rows
+from veridical.models.classifier import average_windows
+
+T = TypeVar("T")
+
+
+def portion(case: Case, every: int) -> Case:
+    """One in `every` examples of a case, chosen by chance, with their part of its output; all of them for 1.
+
+    The mean of a term over such a portion is, but for chance, that over the batch: the term keeps its weight and costs
+    less. Chance is torch's own, whose state checkpoints keep, so a resumed training chooses the same examples.
+    """
+    if every < 1:
+        raise UsageError(f"every={every} leaves no example", remedy="1 takes all, 2 every other one.")
+    if every == 1:
+        return case
+    chosen = torch.randperm(len(case))[: -(-len(case) // every)].sort().values
+    return _part(case, chosen)
+
+
+def outputs_of(case: Case, embeds: Tensor) -> Tensor:
+    """The logits [B, C] of a case's examples when their rows have these embeddings [R, L, d], with gradients."""
+    rows = case.batch.rows
+    return average_windows(case.classifier.run(rows, embeds=embeds).logits, rows.owner, len(case))
+
+
+def mean_over_examples(case: Case, values: Tensor) -> Tensor:
+    """The mean over examples of values per row [R]; an example of several windows has their mean."""
+    return average_windows(values[:, None], case.batch.rows.owner, len(case)).mean()
+
+
+def _part(case: Case, chosen: Tensor) -> Case:
+    index = torch.nonzero(torch.isin(case.batch.rows.owner, chosen))[:, 0]
+    rows = case.batch.rows.select(index)
+    rows = replace(rows, owner=torch.searchsorted(chosen, rows.owner))
+    batch = case.batch
+    part = Batch(_pick(batch.examples, chosen), _pick(batch.units, chosen), rows, _pick(batch.truncated, chosen))
+    return Case.of_output(case.classifier, part, _part_of_output(case.output, chosen, index, rows))
+
+
+def _part_of_output(output: Output, chosen: Tensor, index: Tensor, rows: Rows) -> Output:
+    logits = output.logits[chosen.to(output.logits.device)]
+    if output.attentions is None:
+        return Output(logits)
+    where, width = index.to(logits.device), rows.unit_of.shape[1]
+    last = output.attentions[-1][where][:, :, :width]  # [r, H, l, T], or [r, H, l, G] of local attention
+    return Output(logits, (last if output.local else last[..., :width],), local=output.local)
+
+
+def _pick(values: Sequence[T], chosen: Tensor) -> tuple[T, ...]:
+    return tuple(values[index] for index in chosen.tolist())

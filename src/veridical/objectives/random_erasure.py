@@ -1,0 +1,87 @@
+"""Training on texts with words missing, so that what erasure metrics ask about is nothing new to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from veridical.core.errors import UnsupportedError
+from veridical.core.example import Example
+from veridical.masking import ERASERS, Case
+from veridical.models import Classifier
+from veridical.objectives.cross_entropy import CrossEntropy
+from veridical.objectives.erased import outputs_of_kept
+
+
+@dataclass(frozen=True)
+class RandomErasure:
+    """Plain training, and the same on texts that have lost a random share of their words.
+
+    A model that has never seen a text with holes answers such a text by chance, and a metric that asks about it
+    measures that chance. Each example is taken with `chance`, all numbers of lost words are equally likely, and
+    the loss on what is left is the mean over the taken times `weight`. It is `towards` the gold label, or towards what
+    the model itself says of the whole text (`own`), which asks it to be steady rather than right. `empty` weighs
+    a term that asks for equal probabilities when no word is left. Costs a forward and a backward pass of the taken
+    examples, and with `empty` another.
+    """
+
+    weight: float = 1.0
+    chance: float = 0.5
+    eraser: str = "mask"
+    towards: Literal["gold", "own"] = "gold"
+    empty: float = 0.0
+    weights: ClassVar[tuple[str, ...]] = ("weight", "empty")
+
+    def __post_init__(self) -> None:
+        ERASERS.create(self.eraser)  # a wrong name is told now, not when training starts
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({ERASERS.create(self.eraser).needs}) if self.weight or self.empty else frozenset()
+
+    def prepared(self, classifier: Classifier, examples: Sequence[Example]) -> RandomErasure:
+        if self.empty and classifier.is_regression:
+            raise UnsupportedError("a regression model has no equal probabilities to give", remedy="Use empty=0.")
+        return self
+
+    def __call__(self, case: Case) -> dict[str, Tensor]:
+        terms = CrossEntropy()(case)
+        if not self.needs:
+            return terms
+        chosen = torch.nonzero(torch.rand(len(case)) < self.chance)[:, 0]  # [N]
+        if self.weight:
+            terms["erased"] = self.weight * self._erased(case, chosen)
+        if self.empty:
+            terms["empty"] = self.empty * self._empty(case, chosen)
+        return terms
+
+    def _erased(self, case: Case, chosen: Tensor) -> Tensor:
+        """The mean loss of the chosen examples after each has lost a share of its words."""
+        keep = torch.rand(case.live.shape) >= torch.rand(len(case), 1)  # any number of words, equally likely
+        if not len(chosen):
+            return case.output.logits.new_zeros(())
+        logits = outputs_of_kept(case, self.eraser, keep, chosen)
+        wanted = self._wanted(case)[chosen.to(logits.device)]
+        if case.classifier.is_regression:
+            return functional.mse_loss(logits[:, 0], wanted)
+        return functional.cross_entropy(logits, wanted)
+
+    def _wanted(self, case: Case) -> Tensor:
+        """What each text should still give after it has lost words: a class, probabilities or a number."""
+        logits = case.output.logits
+        if self.towards == "gold":
+            return case.gold.to(logits.device)
+        return logits.detach()[:, 0] if case.classifier.is_regression else logits.detach().softmax(-1)
+
+    def _empty(self, case: Case, chosen: Tensor) -> Tensor:
+        """How far the chosen examples are from equal probabilities when all their words are gone."""
+        if not len(chosen):
+            return case.output.logits.new_zeros(())
+        logits = outputs_of_kept(case, self.eraser, torch.zeros_like(case.live), chosen)
+        equal = torch.full_like(logits, 1 / logits.shape[1])
+        return functional.kl_div(logits.log_softmax(-1), equal, reduction="batchmean")

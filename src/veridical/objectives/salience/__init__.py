@@ -1,0 +1,17 @@
+"""How important word pieces are before any model is asked, one way per file; `saloss` teaches it to attention."""
+
+from veridical.core.registry import Registry
+from veridical.objectives.salience.base import Corpus, Salience
+from veridical.objectives.salience.chi2 import Chi2
+from veridical.objectives.salience.random import Random
+from veridical.objectives.salience.textrank import TextRank
+from veridical.objectives.salience.tf_idf import TfIdf
+from veridical.objectives.salience.uniform import Uniform
+
+SALIENCES: Registry[Salience] = Registry(
+    "salience",
+    "veridical.saliences",
+    {"chi2": Chi2, "random": Random, "textrank": TextRank, "tf-idf": TfIdf, "uniform": Uniform},
+)
+
+__all__ = ["SALIENCES", "Chi2", "Corpus", "Random", "Salience", "TextRank", "TfIdf", "Uniform"]

@@ -1,0 +1,108 @@
+"""SaLoss: attention is taught to look where a text's own structure says the important words are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from veridical.core.example import Example
+from veridical.explainers.attention import first_token_mean, last_cls
+from veridical.masking import Case
+from veridical.models import Classifier, Rows
+from veridical.objectives.base import Objective
+from veridical.objectives.cross_entropy import CrossEntropy
+from veridical.objectives.divergence import kl
+from veridical.objectives.portion import mean_over_examples
+from veridical.objectives.salience import SALIENCES, Corpus
+from veridical.objectives.salience.base import Scorer, pieces_of, remembering
+
+_FLOOR = 1e-10
+
+
+@dataclass(frozen=True)
+class SaLoss:
+    """Plain training, and `lam` times the divergence KL(attention || salience) of each text.
+
+    The salience loss of Chrysostomou & Aletras (2021). Attention is what the first token attends to in the last layer,
+    over the words' tokens. `salience` names a way to find important word pieces, such as `textrank(window=8)`; they are
+    chi2, random, textrank, tf-idf and uniform. `normaliser` makes a distribution of it. A text without words adds 0.
+
+    `form=code` is the term of the published code: attention goes through another softmax, special tokens take
+    part with salience 0, and the divergences of a batch are summed and squared.
+    """
+
+    lam: float = 1e-3
+    salience: str = "textrank"
+    normaliser: Literal["softmax", "sum"] = "softmax"
+    form: Literal["text", "code"] = "text"
+    weights: ClassVar[tuple[str, ...]] = ("lam",)
+    presets: ClassVar[dict[str, dict[str, object]]] = {
+        "ref_code": {"salience": "textrank(preset=ref_code)", "form": "code"}
+    }
+
+    def __post_init__(self) -> None:
+        SALIENCES.create(self.salience)  # a wrong name is told now, not when training starts
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"cls-attentions"}) if self.lam else frozenset()
+
+    def prepared(self, classifier: Classifier, examples: Sequence[Example]) -> Objective:
+        if not self.lam:
+            return self
+        pieces_of(classifier.encode(list(examples[:1])).rows)  # refuses images
+        score = SALIENCES.create(self.salience).fitted(Corpus(classifier, examples))
+        return SaLossOf(self, remembering(score))
+
+    def __call__(self, case: Case) -> dict[str, Tensor]:
+        if not self.lam:
+            return CrossEntropy()(case)
+        return self.prepared(case.classifier, case.batch.examples)(case)
+
+
+@dataclass(frozen=True)
+class SaLossOf:
+    """SaLoss with a salience that has seen its training data."""
+
+    settings: SaLoss
+    score: Scorer
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return self.settings.needs
+
+    def __call__(self, case: Case) -> dict[str, Tensor]:
+        term = self._as_in_code(case) if self.settings.form == "code" else self._as_in_text(case)
+        return {**CrossEntropy()(case), "salience": self.settings.lam * term}
+
+    def _as_in_text(self, case: Case) -> Tensor:
+        rows = case.batch.rows
+        attention = last_cls(case.output, rows).float()  # [R, L]
+        return mean_over_examples(case, kl(attention, self._salience(rows, rows.unit_of >= 0).to(attention)))
+
+    def _as_in_code(self, case: Case) -> Tensor:
+        rows = case.batch.rows
+        assert case.output.attentions is not None
+        shown = first_token_mean(case.output, case.output.attentions[-1], rows).float()  # [R, L]
+        there = torch.arange(shown.shape[1]) < rows.lengths[:, None]
+        attention = shown.masked_fill(~there.to(shown.device), -torch.inf).softmax(-1)
+        return kl(attention, self._salience(rows, there).to(attention)).sum().square()
+
+    def _salience(self, rows: Rows, where: Tensor) -> Tensor:
+        """Each token's share of the salience of its row, [R, L]; 0 but at some positions."""
+        scores = torch.zeros(rows.unit_of.shape)
+        found = [torch.as_tensor(self.score(pieces), dtype=torch.float32) for pieces in pieces_of(rows)]
+        scores[rows.unit_of >= 0] = torch.cat(found)
+        return shares(scores, where, self.settings.normaliser)
+
+
+def shares(scores: Tensor, where: Tensor, how: Literal["softmax", "sum"]) -> Tensor:
+    """A distribution over some positions of each row, made of scores [R, L]; all 0 in a row without positions."""
+    if how == "softmax":
+        return scores.masked_fill(~where, -torch.inf).softmax(-1).nan_to_num()
+    floored = scores.clamp(min=_FLOOR) * where
+    return floored / floored.sum(1, keepdim=True).clamp(min=_FLOOR)

@@ -1,0 +1,84 @@
+"""Virtual adversarial training: the same answer in the worst direction near each text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from veridical.masking import Case
+from veridical.models import Rows
+from veridical.objectives.cross_entropy import CrossEntropy
+from veridical.objectives.divergence import gap
+from veridical.objectives.portion import outputs_of, portion
+
+Projection = Literal["unit", "ball"]
+"""A perturbation whose largest number at each token is 1, or at most `eps`."""
+
+
+@dataclass(frozen=True)
+class VirtualAdversarial:
+    """Asks for the same output when the embeddings are shifted to where it changes most (SMART; REGEX's L_at).
+
+    The shift starts as noise of size `sigma` and is moved `steps` times along the gradient of the divergence, `eta`
+    times it, and projected. `projection=unit` scales each token's shift to a largest number of 1, as SMART's code does;
+    `ball` keeps it within `eps`, as the papers say, where it does next to nothing. Labels are not needed: the clean
+    output is the one of the training step itself. The passes have their own dropout, as in SMART, so the term
+    also asks for agreement under dropout; without it and without a shift it is 0. `stop_gradient` leaves the clean
+    output alone. `every` computes the term for one in so many examples of each batch.
+    """
+
+    weight: float = 0.5
+    sigma: float = 1e-5
+    steps: int = 2
+    eta: float = 1e-3
+    projection: Projection = "unit"
+    eps: float = 1e-5
+    stop_gradient: bool = False
+    every: int = 1
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"embeddings", "gradients"}) if self.weight else frozenset()
+
+    def __call__(self, case: Case) -> dict[str, Tensor]:
+        return {**CrossEntropy()(case), **self.terms(case)}
+
+    def terms(self, case: Case) -> dict[str, Tensor]:
+        """The term without the plain loss; none for weight 0."""
+        if not self.weight:
+            return {}
+        return {"virtual_adversarial": self.weight * self.divergence(portion(case, self.every))}
+
+    def divergence(self, case: Case) -> Tensor:
+        """The mean divergence of the outputs for clean and for shifted embeddings."""
+        clean = case.output.logits
+        embeds = case.classifier.embed(case.batch.rows)  # [R, L, d]
+        shifted = outputs_of(case, embeds + self.shift(case, embeds.detach(), clean.detach()))
+        return gap(case, shifted, clean.detach() if self.stop_gradient else clean).mean()
+
+    def shift(self, case: Case, embeds: Tensor, clean: Tensor) -> Tensor:
+        """The perturbation [R, L, d] that changes the output most, as far as a few steps find it; 0 at padding."""
+        present = _present(case.batch.rows).to(embeds)
+        delta = self.sigma * torch.randn_like(embeds) * present
+        for _ in range(self.steps):
+            delta.requires_grad_()
+            # Summed, not averaged: an example's shift must not depend on how many stand beside it.
+            distance = gap(case, outputs_of(case, embeds + delta), clean).sum()
+            (gradient,) = torch.autograd.grad(distance, delta)
+            delta = self.project((delta + self.eta * gradient * present).detach())
+        return delta
+
+    def project(self, delta: Tensor) -> Tensor:
+        """The perturbation [..., d] brought to its size, token by token."""
+        largest = delta.abs().amax(-1, keepdim=True)
+        if self.projection == "unit":
+            return delta / (largest + self.eps)
+        return delta * (self.eps / largest.clamp(min=self.eps))
+
+
+def _present(rows: Rows) -> Tensor:
+    """1 at tokens, 0 at padding: [R, L, 1]."""
+    return torch.arange(rows.unit_of.shape[1])[None, :, None] < rows.lengths[:, None, None]

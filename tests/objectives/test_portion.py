@@ -1,0 +1,70 @@
+"""A portion of a batch is what its examples would be on their own."""
+
+import pytest
+import torch
+
+from veridical.core.errors import UsageError
+from veridical.explainers.attention import last_cls
+from veridical.masking import Case
+from veridical.objectives.portion import mean_over_examples, outputs_of, portion
+from veridical.testing import image_classifier, text_classifier
+from veridical.testing.families import family
+
+
+def case_of(classifier, examples):
+    batch = classifier.encode(examples)
+    return Case.of_output(classifier, batch, classifier.forward(batch, attentions=True))
+
+
+def windows():
+    return text_classifier(max_length=8, long="window")
+
+
+def longformer():
+    return family("longformer", labels=("negative", "positive")), text_classifier()[1]
+
+
+@pytest.mark.parametrize("sample", [text_classifier, windows, image_classifier, longformer], ids=lambda s: s.__name__)
+def test_it_has_the_logits_and_attentions_of_its_examples(sample):
+    classifier, examples = sample()
+    part = portion(case_of(classifier, examples), 2)
+    assert len(part) == 2
+    alone = case_of(classifier, list(part.batch.examples))
+    torch.testing.assert_close(part.output.logits, alone.output.logits, atol=1e-5, rtol=0)
+    torch.testing.assert_close(part.targets, alone.targets)
+    torch.testing.assert_close(part.batch.rows.owner, alone.batch.rows.owner)
+    torch.testing.assert_close(part.live, alone.live)
+    found, expected = (last_cls(case.output, case.batch.rows) for case in (part, alone))
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+    assert part.output.logits.requires_grad
+
+
+def test_how_many_and_which():
+    classifier, examples = text_classifier()
+    case = case_of(classifier, examples)
+    assert portion(case, 1) is case
+    assert [len(portion(case, every)) for every in (2, 3, 4, 5, 100)] == [2, 2, 1, 1, 1]
+    chosen = {portion(case, 4).batch.examples[0].id for _ in range(60)}
+    assert chosen == {example.id for example in examples}
+
+
+def test_the_same_state_of_chance_gives_the_same_examples():
+    classifier, examples = text_classifier()
+    case = case_of(classifier, examples)
+    state = torch.get_rng_state()
+    first = [portion(case, 4).batch.examples for _ in range(8)]
+    torch.set_rng_state(state)
+    assert [portion(case, 4).batch.examples for _ in range(8)] == first
+
+
+def test_none_is_refused():
+    with pytest.raises(UsageError, match="every=0 leaves no example"):
+        portion(case_of(*text_classifier()), 0)
+
+
+def test_windows_are_averaged():
+    case = case_of(*windows())
+    rows = case.batch.rows
+    assert len(rows) > len(case)
+    torch.testing.assert_close(outputs_of(case, case.classifier.embed(rows)), case.output.logits)
+    assert mean_over_examples(case, rows.owner.double()).item() == pytest.approx(1.5)  # of 0, 1, 2 and 3
