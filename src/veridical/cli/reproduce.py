@@ -1,0 +1,56 @@
+"""`veridical reproduce`: a published study, in a size that fits this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markdown import Markdown
+
+from veridical.cli.options import Json
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="saloss or regex.")],
+    preset: Annotated[
+        str, typer.Option(help="The size: smoke (seconds), cpu (hours on two cores), full (the paper's).")
+    ] = "cpu",
+    out: Annotated[str | None, typer.Option(help="Folder for models and audits; default: runs/PAPER-PRESET.")] = None,
+    results: Annotated[str | None, typer.Option(help="Folder for the tables; default: the same.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Do a study again: train, audit and compare as a paper did, and print our table beside the published figures.
+
+    Killed and started again, it goes on where it stopped.
+    """
+    from veridical.cli.progress import bar
+    from veridical.core.registry import unknown
+    from veridical.papers import STUDIES
+    from veridical.papers.running import reproduce as job
+    from veridical.papers.tables import as_json as data_of
+    from veridical.papers.tables import markdown
+    from veridical.report.audit.storing import write_whole
+
+    if paper not in STUDIES:
+        raise unknown("paper", paper, STUDIES)
+    folder = Path(out or f"runs/{paper}-{preset}")
+    with bar() as progress:
+        task = progress.add_task("", total=None, note="")
+        found = job(
+            STUDIES[paper],
+            preset,
+            folder,
+            progress=lambda what, at, total: progress.update(task, description=what, completed=at, total=total),
+        )
+    goal = Path(results or folder)
+    write_whole(goal / f"{paper}-{preset}.md", markdown(found))
+    write_whole(goal / f"{paper}-{preset}.json", json.dumps(data_of(found), indent=1, ensure_ascii=False) + "\n")
+    if as_json:
+        typer.echo(json.dumps(data_of(found)))
+        return
+    console = Console(highlight=False)
+    console.print(Markdown(markdown(found)))
+    console.print(f"written to {(goal / f'{paper}-{preset}.md').resolve()}", soft_wrap=True)

@@ -1,0 +1,136 @@
+"""What a study found: each variant against the first, document by document, beside what was published."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veridical.papers.study import Study
+from veridical.report.audit import Audit
+from veridical.report.audit.contrasts import directed
+from veridical.report.audit.findings import Contrast
+from veridical.report.audit.record import FLOOR
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All seeds of one variant that was trained at a site and is looked at in a place.
+
+    `figures` are numbers of the models themselves, a list over seeds for each name and method (empty where none has a
+    part in it).
+    """
+
+    site: str
+    place: str
+    variant: str
+    objective: str
+    audits: tuple[Audit, ...] = ()
+    figures: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict)
+
+    def values(self, metric: str, method: str, documents: Sequence[str]) -> Floats:
+        """One number per seed and document, [S, D]; NaN where an audit has none."""
+        return np.stack([_aligned(audit, metric, method, documents) for audit in self.audits])
+
+    @property
+    def documents(self) -> list[str]:
+        """The documents of the first audit."""
+        return [document.id for document in self.audits[0].documents]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A number for one variant: the mean over seeds (of the means over documents), and its spread over seeds.
+
+    `contrast` is the first variant minus this one, paired by document after averaging over seeds. `published` is what
+    the paper says of the same, with its own model and data.
+    """
+
+    site: str
+    place: str
+    variant: str
+    metric: str
+    method: str
+    mean: float
+    std: float
+    seeds: int
+    greater_is_better: bool | None = None
+    contrast: Contrast | None = None
+    published: float | None = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """All lines of a study in one size, and what each variant was trained with, after tuning, at each site."""
+
+    study: str
+    title: str
+    size: str
+    lines: tuple[Line, ...]
+    objectives: Mapping[str, Mapping[str, str]]
+
+
+def results_of(study: Study, size: str, runs: Sequence[Runs]) -> Results:
+    """Put the runs of a study together; all its tests are corrected as one family."""
+    objectives: dict[str, dict[str, str]] = {}
+    for each in runs:
+        objectives.setdefault(each.site, {})[each.variant] = each.objective
+    lines = [line for each in runs for line in (*_figures(study, each), *_metrics(study, each))]
+    return Results(study.name, study.title, size, tuple(_tested(study, lines, runs)), objectives)
+
+
+def _figures(study: Study, runs: Runs) -> Iterator[Line]:
+    for (name, method), values in runs.figures.items():
+        yield _line(study, runs, name, method, values)
+
+
+def _metrics(study: Study, runs: Runs) -> Iterator[Line]:
+    for judge in runs.audits[0].metrics if runs.audits else ():
+        for method in [each.name for each in runs.audits[0].methods if each.name != FLOOR]:
+            values = runs.values(judge.name, method, runs.documents)
+            if not np.isnan(values).all(1).any():
+                line = _line(study, runs, judge.name, method, np.nanmean(values, 1).tolist())
+                yield replace(line, greater_is_better=judge.greater_is_better)
+
+
+def _line(study: Study, runs: Runs, metric: str, method: str, values: Sequence[float]) -> Line:
+    spread = statistics.stdev(values) if len(values) > 1 else 0.0
+    line = Line(runs.site, runs.place, runs.variant, metric, method, statistics.fmean(values), spread, len(values))
+    return replace(line, published=_published(study, line))
+
+
+def _published(study: Study, line: Line) -> float | None:
+    """What the paper reports; it did so for the data a model was trained on."""
+    place = (line.site, line.variant, line.metric.partition("(")[0], line.method)
+    known = {(each.site, each.variant, each.metric, each.method): each.value for each in study.published}
+    return known.get(place) if line.place == line.site else None
+
+
+def _tested(study: Study, lines: Sequence[Line], runs: Sequence[Runs]) -> Iterator[Line]:
+    """The same lines with the contrast to the first variant, where there are documents to compare."""
+    first = next(iter(study.variants))
+    found = {(each.site, each.place, each.variant): each for each in runs if each.audits}
+    tested = [line for line in lines if line.greater_is_better is not None and line.variant != first]
+    differences = [_difference(found, first, line) for line in tested]
+    contrasts = directed(differences, [bool(line.greater_is_better) for line in tested], "bootstrap")
+    known = {id(line): contrast for line, contrast in zip(tested, contrasts, strict=True)}
+    return (replace(line, contrast=known.get(id(line))) for line in lines)
+
+
+def _difference(found: Mapping[tuple[str, str, str], Runs], first: str, line: Line) -> Floats:
+    """The first variant minus that of a line, after averaging over seeds: one number per document."""
+    plain, other = found[line.site, line.place, first], found[line.site, line.place, line.variant]
+    documents = plain.documents
+    means = [runs.values(line.metric, line.method, documents).mean(0) for runs in (plain, other)]
+    difference: Floats = means[0] - means[1]
+    return difference
+
+
+def _aligned(audit: Audit, metric: str, method: str, documents: Sequence[str]) -> Floats:
+    found = dict(zip([document.id for document in audit.documents], audit.values(metric, method), strict=True))
+    return np.array([found.get(document, np.nan) for document in documents])

@@ -1,0 +1,69 @@
+"""A study's results for people: as Markdown, with significance marks, and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from veridical.papers.results import Line, Results
+from veridical.report.audit.findings import plain
+
+_MARKS = {"first better": "worse", "second better": "better", "cannot tell": ""}
+
+
+def markdown(results: Results) -> str:
+    """A table for each metric: how every variant does in every place, beside what was published."""
+    metrics = list(dict.fromkeys(line.metric for line in results.lines))
+    parts = [f"# {results.study}: {results.title}", _told(results)]
+    parts += [_table(metric, [line for line in results.lines if line.metric == metric]) for metric in metrics]
+    return "\n\n".join(parts) + "\n"
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    """The results as data; numbers that do not exist are null."""
+    told: dict[str, Any] = plain(results)
+    return told
+
+
+def _told(results: Results) -> str:
+    tuned = "; ".join(
+        f"{site}: " + ", ".join(f"{variant} = `{objective}`" for variant, objective in found.items())
+        for site, found in results.objectives.items()
+    )
+    return (
+        f"Size `{results.size}`. Mean over seeds (standard deviation over seeds). `better` and `worse` are against the "
+        "first variant: paired signed-rank tests by document, corrected over the whole study (Holm); the interval is "
+        f"that of the difference, the first variant minus this one. Trained with: {tuned}."
+    )
+
+
+def _table(metric: str, lines: list[Line]) -> str:
+    head = "| trained on | looked at | method | variant | mean (std) | against the first | published |"
+    rows = [_row(line) for line in lines]
+    return "\n".join([f"## {metric}", "", head, "|" + " --- |" * 7, *rows])
+
+
+def _row(line: Line) -> str:
+    published = "" if line.published is None else f"{line.published:.2f}"
+    place = "" if line.place == line.site else line.place
+    cells = [
+        line.site,
+        place,
+        line.method,
+        line.variant,
+        f"{line.mean:.3f} ({line.std:.3f})",
+        _against(line),
+        published,
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _against(line: Line) -> str:
+    if line.contrast is None:
+        return ""
+    found = line.contrast
+    interval = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+    return f"{_MARKS[found.verdict]} {interval}, p {_p(found.adjusted)}".strip()
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
