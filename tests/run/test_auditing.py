@@ -10,6 +10,8 @@ import torch
 from veridical import Engine, Example, explain, load_data
 from veridical.core.errors import InputError, StorageError, UsageError
 from veridical.core.files import ExplanationWriter
+from veridical.report.audit.gating import gate as gate_of
+from veridical.report.audit.publishing import publish
 from veridical.report.audit.storing import load_audit
 from veridical.run.audit.judging import backwards
 from veridical.run.auditing import audit
@@ -237,3 +239,15 @@ def test_an_audit_of_nothing_is_refused(classifier):
         audit(classifier, ["a good day"], "", FLIP)
     with pytest.raises(InputError, match="no example could be audited: there are no words to explain"):
         audit(classifier, [" ", ""], "occlusion", FLIP)
+
+
+def test_a_metric_of_the_model_is_measured_once_and_beside_the_methods(classifier, tmp_path):
+    names = [Example(str(index), {"text": f"a good day, says {name}"}, "positive") for index, name in enumerate("AB")]
+    found = audit(classifier, names, "occlusion", f"{FLIP}, attack(finder=rules, lists=short)", out=tmp_path, timed=0)
+    attack = next(metric.name for metric in found.metrics if metric.kind == "attack")
+    assert [method.name for method in found.methods] == ["occlusion", "random", "the model"]
+    assert [method.name for method in found.methods if found.has(attack, method.name)] == ["the model"]
+    assert not found.has(FLIP, "the model")
+    summary = publish(tmp_path)
+    assert summary.table(attack).cell("the model") is not None
+    assert {gate.method for gate in gate_of(found, {FLIP: 0.0})} == {"occlusion"}

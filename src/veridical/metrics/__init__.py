@@ -2,6 +2,7 @@
 
 from veridical.core.registry import Registry
 from veridical.metrics.aopc import AOPC
+from veridical.metrics.attack import Attack
 from veridical.metrics.base import CorpusMetric, Measured, Metric, judge
 from veridical.metrics.comprehensiveness import Comprehensiveness
 from veridical.metrics.decision_flip import DecisionFlip
@@ -24,6 +25,7 @@ METRICS: Registry[Metric | CorpusMetric] = Registry(
     "veridical.metrics",
     {
         "aopc": AOPC,
+        "attack": Attack,
         "comprehensiveness": Comprehensiveness,
         "decision-flip": DecisionFlip,
         "leave-one-out-tau": LeaveOneOutTau,
@@ -48,6 +50,7 @@ METRICS: Registry[Metric | CorpusMetric] = Registry(
 __all__ = [
     "AOPC",
     "METRICS",
+    "Attack",
     "Comprehensiveness",
     "CorpusMetric",
     "DecisionFlip",

@@ -66,6 +66,15 @@ class Metric(About, Protocol):
         ...
 
 
+Judged = Literal["explanations", "model"]
+
+
+def judges(metric: About) -> Judged:
+    """What a metric judges: explanations, unless it says that it judges the model and does not read their scores."""
+    judged: Judged = getattr(metric, "judges", "explanations")
+    return judged
+
+
 @runtime_checkable
 class CorpusMetric(About, Protocol):
     """Judges explanations of one method by each other, without asking the model."""

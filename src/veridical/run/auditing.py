@@ -17,9 +17,10 @@ from veridical.data import Dataset
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Engine
 from veridical.metrics import METRICS, CorpusMetric
+from veridical.metrics.base import judges
 from veridical.models import Classifier
 from veridical.report.audit import Audit, Suspect
-from veridical.report.audit.record import FLOOR
+from veridical.report.audit.record import FLOOR, MODEL
 from veridical.report.audit.storing import EXPLANATIONS, save_audit
 from veridical.run.audit.assembling import documents_of, judge_of, warnings_about
 from veridical.run.audit.efficiency import efficiency
@@ -28,7 +29,7 @@ from veridical.run.audit.importing import take_in
 from veridical.run.audit.journal import Journal
 from veridical.run.audit.judging import Bench, Work, judge_corpus
 from veridical.run.audit.planning import Plan, methods_of, metrics_of, plan
-from veridical.run.audit.scored import Method, checked, gather
+from veridical.run.audit.scored import Method, checked, gather, model_itself
 from veridical.run.batching import Failure, Given, as_examples, each, portions
 from veridical.run.explaining import explain_to_file
 from veridical.run.specs import explanation_spec, versions
@@ -97,6 +98,8 @@ class _Job:
         taken = self._take_in(files, people)  # first: what is wrong with a file should be known before any work
         failures = self._explain()
         methods = gather(self._explanations(), self.examples, self.classifier, [*self._own_keys(), *taken])
+        if any(judges(metric) == "model" for metric in self.plan.metrics):
+            methods.append(model_itself(methods, self.examples, self.classifier))
         rows, unjudged = self._judge(methods)
         rows += [key for work in self._corpus_works(methods) for key in self._judge_corpus(work)]
         if not rows:
@@ -159,7 +162,8 @@ class _Job:
 
     def _corpus_works(self, methods: list[Method]) -> list[Work]:
         metrics = [metric for metric in self.plan.metrics if isinstance(metric, CorpusMetric)]
-        return [Work(metric, method) for metric in metrics for method in methods if method.name != FLOOR]
+        judged = [method for method in methods if method.name not in (FLOOR, MODEL)]
+        return [Work(metric, method) for metric in metrics for method in judged]
 
     def _judge_corpus(self, work: Work) -> list[str]:
         self.progress(f"{METRICS.name_of(work.metric)} of {work.method.name}", 0, 1)
@@ -188,7 +192,7 @@ class _Job:
         )
 
     def _costs(self, method: Method, timed: int) -> dict[str, float]:
-        costs = {"queries": method.queries}
+        costs = {} if method.name == MODEL else {"queries": method.queries}
         explainer = next((each for each in self.plan.explainers if EXPLAINERS.written(each) == method.name), None)
         known = [example for example in self.examples if example.id in method.scored][:timed]
         if explainer is None or not known:

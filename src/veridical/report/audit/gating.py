@@ -60,11 +60,12 @@ def _meant(audit: Audit, name: str) -> list[tuple[str, Judge]]:
     method, colon, metric = name.partition(":")
     if colon and name not in [judge.name for judge in audit.metrics]:
         return [(audit.method(method).name, audit.metric(metric))]
-    return [(each, audit.metric(name)) for each in _bound_to_hold(audit, name)]
+    judge = audit.metric(name)
+    return [(each, judge) for each in _bound_to_hold(audit, name)]
 
 
 def _bound_to_hold(audit: Audit, name: str) -> list[str]:
-    methods = [method.name for method in audit.methods if method.name != FLOOR]
+    methods = [method.name for method in audit.methods if method.name != FLOOR and audit.has(name, method.name)]
     if not methods:
         raise UsageError(f"no method but {FLOOR} was audited", remedy=f"Audit a method, or ask for {FLOOR}:{name}.")
     return methods

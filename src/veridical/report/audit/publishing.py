@@ -34,7 +34,8 @@ def publish(folder: AnyPath) -> Summary:
     """Write the card of an audit beside it, as a page, as Markdown and as JSON."""
     path = Path(folder)
     audit = load_audit(path)
-    summary = summarise(audit, likeness=_alike(audit, _scores(audit, path)))
+    scores = {name: found for name, found in _scores(audit, path).items() if found}
+    summary = summarise(audit, likeness=_alike(audit, scores))
     write_card(audit, summary, _shown(audit, path, to_show(audit, summary)), path / CARD)
     write_whole(path / TEXT, card_markdown(audit, summary))
     write_whole(path / NUMBERS, json.dumps(summary_json(audit, summary), indent=1, ensure_ascii=False) + "\n")

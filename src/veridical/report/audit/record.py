@@ -19,6 +19,9 @@ Order = Literal["given", "reversed"]
 FLOOR = "random"
 """The method that knows nothing, always audited beside the others."""
 
+MODEL = "the model"
+"""Stands in the place of a method where a metric judges the model itself, and no explanations."""
+
 
 @dataclass(frozen=True)
 class Document:

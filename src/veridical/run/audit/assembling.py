@@ -8,6 +8,7 @@ from veridical.core.example import Example
 from veridical.core.files.rows import spec_data
 from veridical.metrics import METRICS, CorpusMetric, Metric
 from veridical.report.audit import Document, Judge
+from veridical.report.audit.record import MODEL
 from veridical.run.audit.scored import Method, content_hash
 
 
@@ -38,7 +39,7 @@ def judge_of(metric: Metric | CorpusMetric, steps: tuple[float, ...]) -> Judge:
 
 def warnings_about(methods: Sequence[Method]) -> Iterator[str]:
     """What the scores themselves make doubtful."""
-    for method in methods:
+    for method in [each for each in methods if each.name != MODEL]:
         flat = [example for example, scored in method.scored.items() if not scored.scores.any()]
         if flat:
             where = f"in {len(flat):,} document{'s' * (len(flat) != 1)} ({_some(flat)})"

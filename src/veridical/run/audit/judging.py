@@ -15,8 +15,9 @@ from veridical.core.explanation import Explanation
 from veridical.masking import Case, Engine
 from veridical.masking.ranking import places
 from veridical.metrics import METRICS, CorpusMetric, Measured, Metric, judge
+from veridical.metrics.base import judges
 from veridical.models import Classifier
-from veridical.report.audit.record import FLOOR, Order, Row
+from veridical.report.audit.record import FLOOR, MODEL, Order, Row
 from veridical.run.audit.journal import Journal
 from veridical.run.audit.scored import Method
 
@@ -90,12 +91,16 @@ class Bench:
 
     def _rounds(self, metric: Metric) -> int:
         """How many orders of words the metric judges for each example."""
-        ranked = [method for method in self.methods if metric.ranks and method.name != FLOOR]
-        return len(self.methods) + len(ranked)
+        return sum(1 for _ in self._works_of(metric))
 
     def _works(self) -> Iterator[Work]:
         for metric in self.metrics:
-            for method in self.methods:
+            yield from self._works_of(metric)
+
+    def _works_of(self, metric: Metric) -> Iterator[Work]:
+        of_model = judges(metric) == "model"
+        for method in self.methods:
+            if (method.name == MODEL) == of_model:
                 yield Work(metric, method, "given", self.engine.precision)
                 if metric.ranks and method.name != FLOOR:
                     yield Work(metric, method, "reversed", self.engine.precision)

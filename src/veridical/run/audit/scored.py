@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from veridical.core.files import spec_key
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Case
 from veridical.models import Classifier
+from veridical.report.audit.record import MODEL
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,21 @@ def gather(
         found[key].name = _name(found[key], methods, key)
         methods.append(found[key])
     return methods
+
+
+def model_itself(methods: Iterable[Method], examples: Iterable[Example], classifier: Classifier) -> Method:
+    """What stands in the place of a method for metrics of the model: no scores, for every example that has some."""
+    model = classifier.describe()
+    reader = json.dumps(model, sort_keys=True, default=str)
+    found = Method(MODEL, {"model": model})
+    known = {example: scored for method in methods for example, scored in method.scored.items()}
+    for example in examples:
+        if example.id in known:
+            own = known[example.id]
+            nothing = np.zeros_like(own.scores)
+            content = _digest(nothing, reader, own.target, content_hash(example.inputs), repr(example.label))
+            found.scored[example.id] = replace(own, scores=nothing, content=content, queries=float("nan"))
+    return found
 
 
 def checked(
