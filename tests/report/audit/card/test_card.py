@@ -247,3 +247,16 @@ def test_kinds_of_words_are_shown_where_they_were_looked_at(card_of) -> None:
     assert "Kinds of words" in text
     assert re.search(r"ADJ\s*30\.00", text)
     assert re.search(r"NOUN\s*10\.00", text)
+
+
+def test_an_attack_is_told_by_its_counts_and_shares(card_of) -> None:
+    judge = Judge("attack", {"name": "attack"}, False, percent=True)
+    right = {"right": 1.0, "queries": 5.0, "words": 20.0}
+    rows = [
+        Row("1", "the model", "attack", 1.0, details={**right, "perturbed": 0.1}),
+        Row("2", "the model", "attack", 0.0, details={**right, "perturbed": float("nan")}),
+        Row("3", "the model", "attack", float("nan"), details={"right": 0.0, "words": 20.0}),
+    ]
+    text = card_of(small(rows, methods=("the model",), metrics=(judge,))).text
+    assert "Can the model be fooled?" in text
+    assert re.search(r"attack\s*2\s*1\s*50\.0\s*66\.7\s*33\.3\s*10\.0\s*5", text)

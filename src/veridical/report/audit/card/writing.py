@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from veridical.report.audit.card.attacks import attacks
 from veridical.report.audit.card.cost import cost
 from veridical.report.audit.card.curves import agreements, curves
 from veridical.report.audit.card.documents import Explained, documents
@@ -53,6 +54,7 @@ def _sections(audit: Audit, summary: Summary, explained: Explained, metric: str 
     yield groups(audit, summary)
     yield kinds(audit)
     yield removals(audit, summary)
+    yield attacks(audit)
     yield cost(audit)
     yield documents(audit, summary, explained, metric)
     yield specs(audit)
