@@ -120,6 +120,7 @@ def _scores(done: Audit, summary: Summary) -> Grid:
     from veridical.report.audit.writing import number
 
     grid = Grid(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    grid.add_column("")
     grid.add_column("metric", overflow="fold")
     for method in done.methods:
         grid.add_column(method.name, justify="right", overflow="fold", min_width=_WIDEST)
@@ -130,8 +131,7 @@ def _scores(done: Audit, summary: Summary) -> Grid:
             Text("-" if cell is None else number(cell.mean, judge), "bold" if method.name in table.best else "")
             for method, cell in zip(done.methods, cells, strict=True)
         ]
-        arrow = "\u2191\u00a0" if judge.greater_is_better else "\u2193\u00a0"
-        grid.add_row(Text.assemble(arrow, (judge.name, "cyan")), *texts)
+        grid.add_row("\u2191" if judge.greater_is_better else "\u2193", Text(judge.name, "cyan"), *texts)
     return grid
 
 
