@@ -41,9 +41,7 @@ def done(tmp_path_factory):
 
 
 def line(results, variant, metric, place="planted"):
-    (found,) = [
-        each for each in results.lines if (each.variant, each.metric, each.place) == (variant, metric, place)
-    ]
+    (found,) = [each for each in results.lines if (each.variant, each.metric, each.place) == (variant, metric, place)]
     return found
 
 
