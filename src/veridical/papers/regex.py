@@ -11,7 +11,7 @@ REGEX = Study(
     title="Do robustness and explanation-guided training make explanations more faithful, in and out of domain?",
     variants={"plain": ("cross-entropy",), "regex": ("regex",)},
     methods="scaled-attention, attention, deep-lift, input-x-gradient, integrated-gradients",
-    metrics="sufficiency(preset=regex), comprehensiveness(preset=regex), normalised-aopc(beam=2, most=10), attack",
+    metrics="sufficiency(preset=regex), comprehensiveness(preset=regex), normalised-aopc(exact=4, beam=1, most=8), attack",
     alike="scaled-attention",
     presets={
         "smoke": Preset(
@@ -30,18 +30,18 @@ REGEX = Study(
         ),
         "cpu": Preset(
             (
-                Site("sst2", "sst2:train[2000@0]", "sst2:test[150@0]", {"imdb": "imdb:test[50@0]"}),
+                Site("sst2", "sst2:train[1500@0]", "sst2:test[100@0]", {"imdb": "imdb:test[30@0]"}),
                 Site(
                     "amazon_musical_instruments",
-                    "amazon_musical_instruments:train[1000@0]",
-                    "amazon_musical_instruments:test[80@0]",
-                    {"amazon_digital_music": "amazon_digital_music:test[50@0]"},
+                    "amazon_musical_instruments:train[800@0]",
+                    "amazon_musical_instruments:test[50@0]",
+                    {"amazon_digital_music": "amazon_digital_music:test[30@0]"},
                 ),
                 Site(
                     "amazon_digital_music",
-                    "amazon_digital_music:train[1000@0]",
-                    "amazon_digital_music:test[50@0]",
-                    {"amazon_musical_instruments": "amazon_musical_instruments:test[80@0]"},
+                    "amazon_digital_music:train[800@0]",
+                    "amazon_digital_music:test[30@0]",
+                    {"amazon_musical_instruments": "amazon_musical_instruments:test[50@0]"},
                 ),
             ),
             epochs=2,

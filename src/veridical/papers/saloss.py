@@ -15,7 +15,7 @@ SALOSS = Study(
         "uniform": ("saloss(lam=0.01, salience=uniform)",),
     },
     methods="attention, scaled-attention, input-x-gradient, integrated-gradients",
-    metrics="decision-flip(preset=saloss), normalised-aopc(beam=2, most=10)",
+    metrics="decision-flip(preset=saloss), normalised-aopc(exact=4, beam=1, most=8)",
     fresh=("plain", "saloss", "uniform"),
     presets={
         "smoke": Preset(
@@ -28,10 +28,10 @@ SALOSS = Study(
         ),
         "cpu": Preset(
             (
-                Site("sst2", "sst2:train[2000@0]", "sst2:test[150@0]", ratio=0.2),
-                Site("trec", "trec:train[2000@0]", "trec:test[150@0]", ratio=0.2),
-                Site("ag_news", "ag_news:train[2000@0]", "ag_news:test[150@0]", ratio=0.2),
-                Site("movie_rationales", "movie_rationales:train[600@0]", "movie_rationales:test[50@0]", ratio=0.2),
+                Site("sst2", "sst2:train[1500@0]", "sst2:test[100@0]"),
+                Site("trec", "trec:train[1500@0]", "trec:test[100@0]"),
+                Site("ag_news", "ag_news:train[1500@0]", "ag_news:test[100@0]"),
+                Site("imdb", "imdb:train[400@0]", "imdb:test[30@0]"),
             ),
             epochs=2,
         ),
