@@ -39,6 +39,7 @@ from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS
 from veridical.metrics import METRICS
 from veridical.objectives import OBJECTIVES
+from veridical.objectives.salience import SALIENCES
 from veridical.run.listing import TABLES
 from veridical.training import Schedule
 
@@ -51,6 +52,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "data": DATASETS,
     "erasers": ERASERS,
     "objectives": OBJECTIVES,
+    "saliences": SALIENCES,
 }
 _BLOCK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
 
@@ -203,6 +205,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "erasers": lambda: listed("erasers", "name", "what it does"),
     "objectives": lambda: listed("objectives", "name", "what it does"),
     "objectives-in-detail": objectives_in_detail,
+    "saliences": lambda: listed("saliences", "name", "what it does", "options"),
     "schedule": lambda: f"{_doc(Schedule)}\n\n{options(Schedule)}",
     "commands": commands,
     "exit-codes": exit_codes,

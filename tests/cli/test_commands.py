@@ -55,7 +55,9 @@ def test_train_predict_explain_show(veridical, tmp_path):
     assert all(unit["margin"] > 0 for unit in row["units"])
 
 
-@pytest.mark.parametrize("what", ["explainers", "metrics", "metric-sets", "data", "models", "erasers", "objectives"])
+@pytest.mark.parametrize(
+    "what", ["explainers", "metrics", "metric-sets", "data", "models", "erasers", "objectives", "saliences"]
+)
 def test_list_comes_from_the_registries(veridical, what):
     rows = json.loads(veridical("list", what, "--json").stdout)[what]
     assert rows

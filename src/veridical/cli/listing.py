@@ -26,6 +26,7 @@ class What(StrEnum):
     models = "models"
     erasers = "erasers"
     objectives = "objectives"
+    saliences = "saliences"
     all = "all"
 
 
@@ -33,7 +34,7 @@ def listing(
     what: Annotated[What, typer.Argument(help="Which table.")] = What.all,
     as_json: Json = False,
 ) -> None:
-    """List explainers, metrics and their sets, data, models, erasers and objectives, with what they need and cost."""
+    """List explainers, metrics and their sets, data, models, erasers, objectives and saliences, with what they need."""
     from veridical.run.listing import TABLES
 
     chosen = list(TABLES) if what is What.all else [what.value]

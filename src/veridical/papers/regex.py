@@ -11,7 +11,7 @@ REGEX = Study(
     title="Do robustness and explanation-guided training make explanations more faithful, in and out of domain?",
     variants={"plain": ("cross-entropy",), "regex": ("regex",)},
     methods="scaled-attention, attention, deep-lift, input-x-gradient, integrated-gradients",
-    metrics="sufficiency(preset=regex), comprehensiveness(preset=regex), normalised-aopc(exact=4, beam=1, most=8), attack",
+    metrics="sufficiency, comprehensiveness, normalised-aopc(exact=4, beam=1, most=8), attack",
     alike="scaled-attention",
     presets={
         "smoke": Preset(

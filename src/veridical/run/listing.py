@@ -15,6 +15,7 @@ from veridical.metrics import METRICS
 from veridical.metrics.presets import PRESETS
 from veridical.models.names import MODELS
 from veridical.objectives import OBJECTIVES
+from veridical.objectives.salience import SALIENCES
 
 Row = dict[str, str]
 
@@ -104,6 +105,11 @@ def erasers() -> list[Row]:
     return _plain(ERASERS)
 
 
+def saliences() -> list[Row]:
+    """Every way to find important word pieces that `saloss` can teach."""
+    return _plain(SALIENCES)
+
+
 def objectives() -> list[Row]:
     """Every training loss."""
     return _plain(OBJECTIVES)
@@ -117,6 +123,7 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     "models": models,
     "erasers": erasers,
     "objectives": objectives,
+    "saliences": saliences,
 }
 
 
