@@ -68,6 +68,11 @@ def to_train_on(text: str) -> str:
     return str(replace(name, split=name.split or "train"))
 
 
+def file_name(text: str) -> str:
+    """A name that a folder can have: letters and digits of the text, and dashes."""
+    return re.sub(r"[^0-9A-Za-z_]+", "-", text).strip("-")
+
+
 def whole(text: str) -> str:
     """The name of the data without its subsets: `reviews:test[:100]` is a part of `reviews:test`."""
     return str(replace(parse_name(text), subsets=()))

@@ -13,6 +13,7 @@ from transformers import TrainerCallback
 
 from veridical.core.registry import unknown
 from veridical.data import in_split, load
+from veridical.data.name import file_name
 from veridical.models import Classifier
 from veridical.models.loading import RECORD
 from veridical.papers.results import Results, Runs, results_of
@@ -78,7 +79,7 @@ class _Doing:
         return -mean if judge.greater_is_better else mean
 
     def _train(self, site: Site, variant: str, objective: str, seed: int) -> Path:
-        name = variant if len(self.study.variants[variant]) == 1 else f"{variant}-{_slug(objective)}"
+        name = variant if len(self.study.variants[variant]) == 1 else f"{variant}-{file_name(objective)}"
         folder = self.folder / site.name / name / f"seed-{seed}"
         self.progress(f"training on {site.name}: {objective}, seed {seed}", 0, 1)
         train(
@@ -144,8 +145,4 @@ class _Doing:
 
 
 def _audit_folder(model: Path, place: str) -> Path:
-    return model / f"audit-{_slug(place)}"
-
-
-def _slug(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")
+    return model / f"audit-{file_name(place)}"

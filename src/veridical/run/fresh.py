@@ -13,6 +13,7 @@ from transformers import TrainerCallback
 
 from veridical.core.errors import InputError, UsageError
 from veridical.data import Dataset, in_split, load, to_train_on
+from veridical.data.name import file_name
 from veridical.explainers import EXPLAINERS
 from veridical.models import Classifier
 from veridical.models.loading import RECORD
@@ -95,7 +96,7 @@ def _elsewhere(
     classifier: Classifier, name: str, extraction: Extraction, out: Path, seeds: Sequence[int], progress: Progress
 ) -> tuple[dict[str, float], ...]:
     examples = load(name)
-    folder = out / f"{RATIONALES}-{_slug(name)}"
+    folder = out / f"{RATIONALES}-{file_name(name)}"
     folder.mkdir(parents=True, exist_ok=True)
     _claim(folder / "extraction.json", _spec(classifier, name, extraction))
     extract(classifier, examples, extraction, folder, "test", _counting(name, examples, progress))
@@ -149,7 +150,3 @@ def _counting(what: str, examples: Dataset, progress: Progress) -> Callable[[int
         progress(f"explaining {what}", done, len(examples))
 
     return count
-
-
-def _slug(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")

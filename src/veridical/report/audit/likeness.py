@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau, spearmanr
 
 from veridical.core.errors import InputError
+from veridical.core.rationale import share
 
 Floats = NDArray[np.float64]
 Scores = Sequence[float]
-
-_DUST = 1e-9
 
 
 def jaccard(one: Scores, other: Scores, ratio: float = 0.25) -> float:
@@ -52,7 +51,7 @@ def _overlaps(scores: Floats, ratio: float) -> Floats:
     methods, units = scores.shape
     if units == 0:
         return np.full((methods, methods), np.nan)
-    count = max(1, math.ceil(ratio * units - _DUST))
+    count = share(ratio, units)
     first = np.argsort(-scores, axis=1, kind="stable")[:, :count]  # equal scores keep their order in the text
     on_top = np.zeros(scores.shape)
     np.put_along_axis(on_top, first, 1.0, axis=1)
