@@ -22,8 +22,8 @@ def held():
 SAMPLES = [text_classifier, pair_classifier, image_classifier, black_box, windows, held]
 # Fewer questions than by default; what is checked is the same.
 QUICK = {"normalised-aopc": "normalised-aopc(exact=4, beam=2, most=6)"}
-# They divide by what there is to lose, which is little with random weights, and so make rounding larger.
-TOLERANCES = {"comprehensiveness": 1e-4, "normalised-aopc": 1e-4, "sufficiency": 1e-4}
+# It divides by what there is to lose, which is little for a random model that still reads the held text.
+TOLERANCES = {("sufficiency", held): 2e-5}
 PRESETS = [(name, preset) for name, cls in METRICS.items() for preset in getattr(cls, "presets", {})]
 
 
@@ -42,12 +42,12 @@ def test_metrics_keep_their_contract(name, sample):
     metric = METRICS.create(QUICK.get(name, name))
     if reason := needed(metric, sample):
         pytest.skip(reason)
-    check_metric(metric, sample, TOLERANCES.get(name, 1e-5))
+    check_metric(metric, sample, TOLERANCES.get((name, sample), 1e-5))
 
 
 @pytest.mark.parametrize(("name", "preset"), PRESETS)
 def test_presets_keep_the_contract(name, preset):
-    check_metric(METRICS.create(f"{name}(preset={preset})"), tolerance=TOLERANCES.get(name, 1e-5))
+    check_metric(METRICS.create(f"{name}(preset={preset})"))
 
 
 @pytest.mark.parametrize("name", list(METRICS))

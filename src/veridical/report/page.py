@@ -12,7 +12,8 @@ from typing import Any, BinaryIO
 from veridical.core.drawing import body, called, escaped, heading, legend, number, strongest
 from veridical.core.explanation import HUMAN, Explanation
 from veridical.core.files import spec_key
-from veridical.report.frame import FOOT, appearing, head
+from veridical.core.files.appearing import appearing
+from veridical.report.frame import FOOT, head
 from veridical.report.styles import STYLES
 
 

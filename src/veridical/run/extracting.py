@@ -12,6 +12,7 @@ from veridical.core.errors import UnsupportedError
 from veridical.core.example import TEXT
 from veridical.core.explanation import Explanation
 from veridical.core.files import read, spec_key
+from veridical.core.files.appearing import appearing
 from veridical.core.rationale import Order, Shape, chosen, joined
 from veridical.data import Dataset
 from veridical.explainers import EXPLAINERS
@@ -74,7 +75,5 @@ def _cut(explanation: Explanation, extraction: Extraction) -> str:
 
 
 def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
-    unfinished = path.with_suffix(".tmp")
-    with unfinished.open("w", encoding="utf-8") as file:
+    with appearing(path) as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    unfinished.replace(path)

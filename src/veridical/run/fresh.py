@@ -12,6 +12,7 @@ from typing import Any
 from transformers import TrainerCallback
 
 from veridical.core.errors import InputError, UsageError
+from veridical.core.files.appearing import appearing
 from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.data.name import file_name
 from veridical.explainers import EXPLAINERS
@@ -114,7 +115,8 @@ def _claim(path: Path, spec: dict[str, Any]) -> None:
     told = json.dumps(spec, indent=2, ensure_ascii=False)
     if path.exists() and json.loads(path.read_text(encoding="utf-8")) != json.loads(told):
         raise UsageError(f"{path.parent} holds rationales cut in another way", remedy="Choose another --out.")
-    path.write_text(told + "\n", encoding="utf-8")
+    with appearing(path) as file:
+        file.write(told + "\n")
 
 
 def _split(data: str, split: str) -> Dataset | None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from veridical.core.errors import InputError, StorageError
+from veridical.core.files.appearing import appearing
 from veridical.core.files.escaping import escape, unescape
 from veridical.report.audit.findings import plain
 from veridical.report.audit.record import Audit, Document, Judge, Row, Suspect
@@ -113,13 +114,8 @@ def _row(line: dict[str, Any]) -> Row:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a text file that appears only when it is complete."""
-    unfinished = path.with_name(path.name + ".tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(escape(text), encoding="utf-8", newline="\n")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise _cannot_write(path, error) from error
+    with appearing(path) as file:
+        file.write(escape(text))
 
 
 def _record(path: Path) -> dict[str, Any]:

@@ -39,14 +39,19 @@ def probability(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
+def about(documents: int | None) -> str:
+    """A number of documents to two digits, for more would be a pretence; None is more than anyone has."""
+    if documents is None:
+        return f"more than {MOST:,}"
+    unit = 10 ** max(len(str(documents)) - 2, 0)
+    return f"about {math.ceil(documents / unit) * unit:,}"
+
+
 def needed(contrast: Contrast) -> str:
-    """How many documents would tell, in words; two digits, for more would be a pretence."""
+    """How many documents would tell, in words."""
     if contrast.n < 2:
         return "there are too few documents to say how many would be needed"
-    if contrast.needed is None:
-        return f"more than {MOST:,} documents would be needed"
-    unit = 10 ** max(len(str(contrast.needed)) - 2, 0)
-    return f"about {math.ceil(contrast.needed / unit) * unit:,} documents would be needed"
+    return f"{about(contrast.needed)} documents would be needed"
 
 
 def counted(count: int, thing: str) -> str:

@@ -6,15 +6,16 @@ import os
 from collections.abc import Iterator, Sequence
 
 from veridical.core.drawing import escaped
-from veridical.report.audit.card.figures import counted, direction, interval, needed, p_value, plain_number, score, unit
+from veridical.core.files.appearing import appearing
+from veridical.report.audit.card.figures import direction, interval, needed, p_value, plain_number, score, unit
 from veridical.report.audit.card.front import caveats, verdict
 from veridical.report.audit.card.markup import Section, name, sections, soft, table, under
 from veridical.report.audit.card.specs import INTRO, metric_specs, spec_link
 from veridical.report.audit.card.styles import CARD_STYLES
 from veridical.report.audit.findings import Comparison, Difference, Estimate
 from veridical.report.audit.record import FLOOR, Judge
-from veridical.report.audit.writing import printed
-from veridical.report.frame import FOOT, appearing, head
+from veridical.report.audit.writing import counted, printed
+from veridical.report.frame import FOOT, head
 from veridical.report.plots import Dot, dots
 
 

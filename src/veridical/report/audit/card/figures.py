@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from veridical.report.audit.findings import Contrast
-from veridical.report.audit.power import MOST
 from veridical.report.audit.record import Judge
-from veridical.report.audit.writing import number
+from veridical.report.audit.writing import about, number
 
 NONE = "–"
 
@@ -64,12 +63,4 @@ def needed(contrast: Contrast) -> str:
     """How many documents would tell two things apart, to two digits; a dash where they are told apart."""
     if contrast.verdict != "cannot tell" or contrast.n < 2:
         return NONE
-    if contrast.needed is None:
-        return f"more than {MOST:,}"
-    unit = 10 ** max(len(str(contrast.needed)) - 2, 0)
-    return f"about {math.ceil(contrast.needed / unit) * unit:,}"
-
-
-def counted(count: int, what: str) -> str:
-    """A count with its noun: `1 document`, `2 documents`."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return about(contrast.needed)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from veridical.core.drawing import escaped
-from veridical.report.audit.card.figures import counted
 from veridical.report.audit.card.markup import details, listed, name
 from veridical.report.audit.findings import Summary
 from veridical.report.audit.record import FLOOR, Audit
+from veridical.report.audit.writing import counted
 
 _MANY = 8  # more than so many items are folded away
 

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from veridical.report.audit.card.figures import NONE, amount, arrow, counted, interval, needed, p_value, score, unit
+from veridical.report.audit.card.figures import NONE, amount, arrow, interval, needed, p_value, score, unit
 from veridical.report.audit.card.scores import methods_of
 from veridical.report.audit.findings import Cell, Comparison, Contrast, Difference, Estimate, Removal, Summary, Table
 from veridical.report.audit.record import FLOOR, Audit, Judge
+from veridical.report.audit.writing import counted
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")

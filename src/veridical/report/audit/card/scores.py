@@ -8,7 +8,6 @@ from veridical.core.drawing import escaped
 from veridical.report.audit.card.figures import (
     NONE,
     arrow,
-    counted,
     direction,
     interval,
     needed,
@@ -21,7 +20,7 @@ from veridical.report.audit.card.markup import Section, details, mark, name, sof
 from veridical.report.audit.card.specs import spec_link
 from veridical.report.audit.findings import Cell, Contrast, Pair, Sanity, Summary, Table
 from veridical.report.audit.record import FLOOR, Audit, Judge
-from veridical.report.audit.writing import printed, probability
+from veridical.report.audit.writing import counted, printed, probability
 from veridical.report.plots import Dot, dots
 
 BEST, BEATS, FAILS = "●", "†", "⚠"

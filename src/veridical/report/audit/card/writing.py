@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from veridical.core.files.appearing import appearing
 from veridical.report.audit.card.attacks import attacks
 from veridical.report.audit.card.cost import cost
 from veridical.report.audit.card.curves import agreements, curves
@@ -19,7 +20,7 @@ from veridical.report.audit.card.specs import specs
 from veridical.report.audit.card.styles import CARD_STYLES
 from veridical.report.audit.findings import Summary, plain
 from veridical.report.audit.record import Audit
-from veridical.report.frame import FOOT, appearing, head
+from veridical.report.frame import FOOT, head
 
 FORMAT, VERSION = "veridical-audit-summary", 1
 
