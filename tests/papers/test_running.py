@@ -1,12 +1,16 @@
 """A study is done, resumed and put together; all studies are well formed."""
 
+import json
+from collections import Counter
+
 import pytest
 
 from veridical.core.errors import UsageError
+from veridical.data import load
 from veridical.data.name import parse_name
 from veridical.explainers import EXPLAINERS
 from veridical.objectives import OBJECTIVES
-from veridical.papers import STUDIES, Figure, Preset, Site, Study
+from veridical.papers import STUDIES, Figure, Preset, Site, Sizes, Study
 from veridical.papers.running import reproduce
 from veridical.papers.tables import as_json, markdown
 from veridical.run.audit.planning import metrics_of
@@ -15,14 +19,29 @@ DATA = "planted(train=120, length=6)"
 SMALL = Study(
     name="small",
     title="Does it run?",
-    variants={"plain": ("cross-entropy",), "other": ("saloss(lam=0.0)", "saloss(lam=5.0)")},
+    variants={
+        "plain": ("cross-entropy",),
+        "other": ("saloss(lam=0.0)", "saloss(lam=5.0)"),
+        "control": ("saloss(lam=0.0, salience=uniform)", "saloss(lam=5.0, salience=uniform)"),
+    },
+    follows={"control": "other"},
     methods="attention",
     metrics="decision-flip",
-    fresh=("plain",),
+    attack="attack(finder=rules, lists=short)",
     alike="attention",
     presets={
         "smoke": Preset(
-            (Site("planted", DATA, f"{DATA}:test[:8]", {"longer": "planted(train=120, length=9):test[:8]"}),),
+            (
+                Site(
+                    "planted",
+                    DATA,
+                    Sizes(120, 30, 40, balanced=True),
+                    audited=8,
+                    attacked=10,
+                    elsewhere={"longer": "planted(train=120, length=9):test[:8]"},
+                    ratio=0.3,
+                ),
+            ),
             model="tiny",
             seeds=(0, 1),
             epochs=1,
@@ -51,9 +70,31 @@ def test_every_variant_is_measured_in_every_place(done):
         for place in ("planted", "longer"):
             assert line(found, variant, "decision-flip", place).seeds == 2
             assert 0 <= line(found, variant, "likeness between seeds", place).mean <= 1
+            assert 0 <= line(found, variant, "likeness before and after training", place).mean <= 1
         assert 0 <= line(found, variant, "test macro_f1").mean <= 1
-    assert line(found, "plain", "fresh macro_f1").seeds == 2
-    assert not [each for each in found.lines if (each.variant, each.metric) == ("other", "fresh macro_f1")]
+        assert line(found, variant, "fresh macro_f1").seeds == 2
+    (attacked,) = [each for each in found.lines if (each.variant, each.method) == ("other", "the model")]
+    assert attacked.contrast.n <= 10
+
+
+def test_a_control_takes_the_weight_of_what_it_controls_for(done):
+    _, found = done
+    chosen = found.objectives["planted"]
+    assert SMALL.variants["other"].index(chosen["other"]) == SMALL.variants["control"].index(chosen["control"])
+
+
+def test_the_parts_of_a_data_set_are_drawn_once_and_equally_by_class(done):
+    folder, _ = done
+    rows = [json.loads(line) for line in (folder / "planted" / "data" / "train.jsonl").read_text().splitlines()]
+    assert Counter(row["label"] for row in rows).most_common()[0][1] <= 60
+    assert len(load(f"{folder / 'planted' / 'data'}:dev")) == 30
+
+
+def test_numbers_are_told_after_each_site(done):
+    folder, found = done
+    told = []
+    reproduce(SMALL, "smoke", folder, finished=told.append)
+    assert [each.lines for each in told] == [found.lines]
 
 
 def test_variants_are_compared_with_the_first_and_with_the_paper(done):
@@ -70,7 +111,7 @@ def test_variants_are_compared_with_the_first_and_with_the_paper(done):
 def test_one_of_several_objectives_is_chosen_on_the_dev_split(done):
     folder, found = done
     assert found.objectives["planted"]["other"] in SMALL.variants["other"]
-    assert (folder / "planted" / "other-saloss-lam-5-0" / "seed-0" / "audit-dev" / "audit.json").exists()
+    assert (folder / "planted" / "other" / "saloss-lam-5-0" / "seed-0" / "audit-dev" / "audit.json").exists()
 
 
 def test_the_same_call_again_finds_everything_done(done):
@@ -106,7 +147,7 @@ def test_studies_name_things_that_exist(study):
     for preset in study.presets.values():
         assert preset.sites
         for site in preset.sites:
-            for name in (site.train, site.test, *site.elsewhere.values()):
+            for name in (site.data, *site.elsewhere.values()):
                 parse_name(name)
         assert len(preset.seeds) >= 2
     assert len(study.presets["cpu"].seeds) >= 3

@@ -20,6 +20,7 @@ from veridical.cli.options import (
     Patience,
     Rate,
     Seeds,
+    schedule_of,
     seeds_of,
 )
 from veridical.cli.train import print_trained
@@ -59,29 +60,13 @@ def fresh(
     Its reasons are then faithful by construction, and its accuracy says how good the rationales are. Killed and started
     again, it goes on where it stopped.
     """
-    from veridical.cli.progress import TrainingBar, bar
+    from veridical.cli.progress import TrainingBar, telling
     from veridical.core.registry import check_options
     from veridical.run.extracting import Extraction
     from veridical.run.fresh import fresh as job
-    from veridical.training import Schedule
 
-    said = {
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "rate": rate,
-        "head_rate": head_rate,
-        "checks": checks,
-        "metric": metric,
-        "patience": patience,
-    }
     cut = {"method": method, "ratio": ratio, "rationale": rationale, "order": order}
-    with bar() as progress:
-        task = progress.add_task("", total=None, note="")
-
-        def tell(what: str, done: int, total: int) -> None:
-            progress.update(task, description=what, completed=done, total=total)
-            progress.update(task, visible=done < total)
-
+    with telling() as tell:
         found = job(
             support,
             out,
@@ -90,7 +75,7 @@ def fresh(
             model=model,
             elsewhere=dict(_place(each, ratio) for each in elsewhere or []),
             seeds=seeds_of(seed),
-            schedule=Schedule(**check_options(Schedule, "fresh", said)),
+            schedule=schedule_of("fresh", epochs, batch_size, rate, head_rate, checks, metric, patience),
             callbacks=[TrainingBar()],
             progress=tell,
         )

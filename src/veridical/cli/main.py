@@ -7,7 +7,7 @@ import sys
 import typer
 from rich.console import Console
 
-from veridical.cli import audit, check, compare, explain, fresh, gate, listing, predict, reproduce, show, train
+from veridical.cli import audit, check, choose, compare, explain, fresh, gate, listing, predict, reproduce, show, train
 from veridical.core.errors import VeridicalError
 
 INTERRUPTED = 130
@@ -28,6 +28,7 @@ app.command()(show.show)
 app.command()(audit.audit)
 app.command()(compare.compare)
 app.command()(gate.gate)
+app.command()(choose.choose)
 app.command()(fresh.fresh)
 app.command()(reproduce.reproduce)
 app.command(name="list")(listing.listing)

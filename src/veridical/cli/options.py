@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from veridical.training import Schedule
 
 PARTIAL = 7
 """The exit code of a job that is done but for some examples."""
@@ -45,6 +48,25 @@ def seeds_of(text: str) -> list[int]:
         return list(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError:
         raise UsageError(f"--seed cannot be {text!r}", remedy="Give a whole number, or several: 0,1,2.") from None
+
+
+def schedule_of(
+    command: str,
+    epochs: float,
+    batch_size: int,
+    rate: float | None,
+    head_rate: float | None,
+    checks: int,
+    metric: str | None,
+    patience: int | None,
+    **more: Any,
+) -> Schedule:
+    """How long and how fast a command trains, by what was said."""
+    from veridical.core.registry import check_options
+    from veridical.training import Schedule
+
+    said = {"epochs": epochs, "batch_size": batch_size, "rate": rate, "head_rate": head_rate, "checks": checks}
+    return Schedule(**check_options(Schedule, command, {**said, "metric": metric, "patience": patience, **more}))
 
 
 def reading_settings(units: str | None, hold: str | None, long: str | None) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
@@ -22,6 +24,18 @@ def bar() -> Progress:
         console=Console(stderr=True),
         transient=True,
     )
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for a job of several parts: called with what is being done, how much of it is, and how much there is."""
+    with bar() as progress:
+        task = progress.add_task("", total=None, note="")
+
+        def tell(what: str, done: int, total: int) -> None:
+            progress.update(task, description=what, completed=done, total=total, visible=done < total)
+
+        yield tell
 
 
 class TrainingBar(TrainerCallback):
@@ -48,3 +62,4 @@ class TrainingBar(TrainerCallback):
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.progress.stop()
+        self.progress.remove_task(self.task)  # the next training has a bar of its own

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markdown import Markdown
 
 from veridical.cli.options import Json
+
+if TYPE_CHECKING:
+    from veridical.papers.results import Results
 
 
 def reproduce(
@@ -24,9 +27,9 @@ def reproduce(
 ) -> None:
     """Do a study again: train, audit and compare as a paper did, and print our table beside the published figures.
 
-    Killed and started again, it goes on where it stopped.
+    Killed and started again, it goes on where it stopped. The tables are written after each data set.
     """
-    from veridical.cli.progress import bar
+    from veridical.cli.progress import TrainingBar, telling
     from veridical.core.registry import unknown
     from veridical.papers import STUDIES
     from veridical.papers.running import reproduce as job
@@ -37,17 +40,14 @@ def reproduce(
     if paper not in STUDIES:
         raise unknown("paper", paper, STUDIES)
     folder = Path(out or f"runs/{paper}-{preset}")
-    with bar() as progress:
-        task = progress.add_task("", total=None, note="")
-        found = job(
-            STUDIES[paper],
-            preset,
-            folder,
-            progress=lambda what, at, total: progress.update(task, description=what, completed=at, total=total),
-        )
     goal = Path(results or folder)
-    write_whole(goal / f"{paper}-{preset}.md", markdown(found))
-    write_whole(goal / f"{paper}-{preset}.json", json.dumps(data_of(found), indent=1, ensure_ascii=False) + "\n")
+
+    def write(found: Results) -> None:
+        write_whole(goal / f"{paper}-{preset}.md", markdown(found))
+        write_whole(goal / f"{paper}-{preset}.json", json.dumps(data_of(found), indent=1, ensure_ascii=False) + "\n")
+
+    with telling() as tell:
+        found = job(STUDIES[paper], preset, folder, progress=tell, finished=write, callbacks=[TrainingBar()])
     if as_json:
         typer.echo(json.dumps(data_of(found)))
         return

@@ -24,6 +24,7 @@ from veridical.cli.options import (
     Seeds,
     Units,
     reading_settings,
+    schedule_of,
     seeds_of,
 )
 
@@ -62,21 +63,8 @@ def train(
 ) -> None:
     """Train a classifier and keep its best checkpoint. Killed and started again, it goes on from the last one."""
     from veridical.cli.progress import TrainingBar
-    from veridical.core.registry import check_options
     from veridical.run.seeds import train_seeds
-    from veridical.training import Schedule
 
-    said = {
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "rate": rate,
-        "head_rate": head_rate,
-        "checks": checks,
-        "metric": metric,
-        "patience": patience,
-        "bf16": bf16,
-        "report_to": report_to,
-    }
     seeds = seeds_of(seed)
     console = Console(highlight=False, stderr=as_json)
     done = train_seeds(
@@ -86,7 +74,9 @@ def train(
         model=model,
         dev=dev,
         objective=objective,
-        schedule=Schedule(**check_options(Schedule, "train", said)),
+        schedule=schedule_of(
+            "train", epochs, batch_size, rate, head_rate, checks, metric, patience, bf16=bf16, report_to=report_to
+        ),
         settings=reading_settings(units, hold, long),
         callbacks=[TrainingBar()],
         starting=lambda each: console.print(f"seed {each}") if len(seeds) > 1 else None,

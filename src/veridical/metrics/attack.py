@@ -55,6 +55,9 @@ class Attack:
     greater_is_better: ClassVar[bool] = False
     presets: ClassVar[dict[str, dict[str, object]]] = {"regex": {}}
 
+    def __post_init__(self) -> None:
+        FINDERS[self.finder], LISTS[self.lists]  # a wrong name is told now, not after everything was explained
+
     def questions(self, units: int) -> int:
         # A word may belong to a place, be a number and begin a contraction; each round takes a word away, or more.
         return (2 * self.replacements + 1) * units * (units + 1) // 2

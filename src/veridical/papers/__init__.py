@@ -2,8 +2,8 @@
 
 from veridical.papers.regex import REGEX
 from veridical.papers.saloss import SALOSS
-from veridical.papers.study import Figure, Preset, Site, Study
+from veridical.papers.study import Figure, Preset, Site, Sizes, Study
 
 STUDIES: dict[str, Study] = {study.name: study for study in (SALOSS, REGEX)}
 
-__all__ = ["STUDIES", "Figure", "Preset", "Site", "Study"]
+__all__ = ["STUDIES", "Figure", "Preset", "Site", "Sizes", "Study"]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from veridical.papers.study import Figure, Preset, Site, Study
+from veridical.papers.study import Figure, Preset, Site, Sizes, Study
 
 _SUFFICIENCY, _COMPREHENSIVENESS = "sufficiency", "comprehensiveness"
+_INSTRUMENTS, _MUSIC = "amazon_musical_instruments", "amazon_digital_music"
 
 REGEX = Study(
     name="regex",
     title="Do robustness and explanation-guided training make explanations more faithful, in and out of domain?",
     variants={"plain": ("cross-entropy",), "regex": ("regex",)},
     methods="scaled-attention, attention, deep-lift, input-x-gradient, integrated-gradients",
-    metrics="sufficiency, comprehensiveness, normalised-aopc(exact=4, beam=1, most=8), attack",
+    metrics="sufficiency, comprehensiveness, normalised-aopc(exact=4, beam=1, most=8)",
+    attack="attack",
     alike="scaled-attention",
     presets={
         "smoke": Preset(
@@ -19,8 +21,9 @@ REGEX = Study(
                 Site(
                     "planted",
                     "planted(train=200, length=8)",
-                    "planted(train=200, length=8):test[:12]",
-                    {"longer": "planted(train=200, length=12):test[:12]"},
+                    audited=12,
+                    attacked=12,
+                    elsewhere={"longer": "planted(train=200, length=12):test[:12]"},
                 ),
             ),
             model="tiny",
@@ -30,38 +33,40 @@ REGEX = Study(
         ),
         "cpu": Preset(
             (
-                Site("sst2", "sst2:train[1500@0]", "sst2:test[100@0]", {"imdb": "imdb:test[30@0]"}),
                 Site(
-                    "amazon_musical_instruments",
-                    "amazon_musical_instruments:train[800@0]",
-                    "amazon_musical_instruments:test[50@0]",
-                    {"amazon_digital_music": "amazon_digital_music:test[30@0]"},
+                    "sst2",
+                    "sst2",
+                    Sizes(1200, 300, 600),
+                    audited=60,
+                    elsewhere={"imdb": "imdb:test[30@0]"},
+                    settings={"max_length": 64},
                 ),
                 Site(
-                    "amazon_digital_music",
-                    "amazon_digital_music:train[800@0]",
-                    "amazon_digital_music:test[30@0]",
-                    {"amazon_musical_instruments": "amazon_musical_instruments:test[50@0]"},
+                    _INSTRUMENTS,
+                    _INSTRUMENTS,
+                    Sizes(600, 300, 600, balanced=True),
+                    audited=30,
+                    elsewhere={_MUSIC: f"{_MUSIC}:test[30@0]"},
+                    settings={"max_length": 64},
+                ),
+                Site(
+                    _MUSIC,
+                    _MUSIC,
+                    Sizes(600, 300, 600, balanced=True),
+                    audited=30,
+                    elsewhere={_INSTRUMENTS: f"{_INSTRUMENTS}:test[30@0]"},
+                    settings={"max_length": 64},
                 ),
             ),
             epochs=2,
+            batch_size=16,
         ),
         "full": Preset(
             (
-                Site("sst2", "sst2", "sst2:test", {"imdb": "imdb:test"}),
-                Site("imdb", "imdb", "imdb:test", {"sst2": "sst2:test"}, ratio=0.02),
-                Site(
-                    "amazon_digital_music",
-                    "amazon_digital_music",
-                    "amazon_digital_music:test",
-                    {"amazon_musical_instruments": "amazon_musical_instruments:test"},
-                ),
-                Site(
-                    "amazon_musical_instruments",
-                    "amazon_musical_instruments",
-                    "amazon_musical_instruments:test",
-                    {"amazon_digital_music": "amazon_digital_music:test"},
-                ),
+                Site("sst2", "sst2", elsewhere={"imdb": "imdb:test"}),
+                Site("imdb", "imdb", elsewhere={"sst2": "sst2:test"}, attacked=400),
+                Site(_MUSIC, _MUSIC, elsewhere={_INSTRUMENTS: f"{_INSTRUMENTS}:test"}),
+                Site(_INSTRUMENTS, _INSTRUMENTS, elsewhere={_MUSIC: f"{_MUSIC}:test"}),
             ),
             model="google-bert/bert-base-uncased",
             seeds=(0, 1, 2, 3, 4),

@@ -114,7 +114,11 @@ def _published(study: Study, line: Line) -> float | None:
 def _tested(study: Study, lines: Sequence[Line], runs: Sequence[Runs]) -> Iterator[Line]:
     """The same lines with the contrast to the first variant, where there are documents to compare."""
     first = next(iter(study.variants))
-    found = {(each.site, each.place, each.variant): each for each in runs if each.audits}
+    found = {
+        (each.site, each.place, each.variant, judge.name): each
+        for each in runs
+        for judge in (each.audits[0].metrics if each.audits else ())
+    }
     tested = [line for line in lines if line.greater_is_better is not None and line.variant != first]
     differences = [_difference(found, first, line) for line in tested]
     contrasts = directed(differences, [bool(line.greater_is_better) for line in tested], "bootstrap")
@@ -122,9 +126,9 @@ def _tested(study: Study, lines: Sequence[Line], runs: Sequence[Runs]) -> Iterat
     return (replace(line, contrast=known.get(id(line))) for line in lines)
 
 
-def _difference(found: Mapping[tuple[str, str, str], Runs], first: str, line: Line) -> Floats:
+def _difference(found: Mapping[tuple[str, str, str, str], Runs], first: str, line: Line) -> Floats:
     """The first variant minus that of a line, after averaging over seeds: one number per document."""
-    plain, other = found[line.site, line.place, first], found[line.site, line.place, line.variant]
+    plain, other = (found[line.site, line.place, variant, line.metric] for variant in (first, line.variant))
     documents = plain.documents
     means = [runs.values(line.metric, line.method, documents).mean(0) for runs in (plain, other)]
     difference: Floats = means[0] - means[1]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-import numpy as np
 from transformers import TrainerCallback
 
 from veridical.core.registry import unknown
@@ -16,11 +15,14 @@ from veridical.data import in_split, load
 from veridical.data.name import file_name
 from veridical.models import Classifier
 from veridical.models.loading import RECORD
+from veridical.models.starting import start
+from veridical.papers.drawing import data_of, first
 from veridical.papers.results import Results, Runs, results_of
 from veridical.papers.study import Preset, Site, Study
 from veridical.report.audit import Audit
 from veridical.report.audit.publishing import compare_folders, publish
 from veridical.run.auditing import audit
+from veridical.run.choosing import choose, model_folder
 from veridical.run.extracting import Extraction
 from veridical.run.fresh import fresh
 from veridical.run.training import train
@@ -29,6 +31,12 @@ from veridical.training import Schedule
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
+BETWEEN, BEFORE = "likeness between seeds", "likeness before and after training"
+"""What REGEX calls DIT and UIT: the overlap of the words on top, of two models and of the same documents."""
+
+_CHEAPEST = "post-hoc-accuracy"
+"""A metric for audits that are made for their explanations."""
+
 
 def reproduce(
     study: Study,
@@ -36,13 +44,21 @@ def reproduce(
     out: Path,
     *,
     progress: Progress = lambda _what, _done, _total: None,
+    finished: Callable[[Results], None] = lambda _results: None,
     callbacks: Sequence[TrainerCallback] = (),
 ) -> Results:
-    """Do a study in one of its sizes, into `out/site/variant/seed-N`, and put its numbers together."""
+    """Do a study in one of its sizes, into `out/site/variant/seed-N`, and put its numbers together.
+
+    `finished` is called after each site with the numbers so far.
+    """
     if size not in study.presets:
         raise unknown(f"size of {study.name}", size, study.presets)
     doing = _Doing(study, study.presets[size], out, progress, callbacks)
-    return results_of(study, size, list(doing.runs()))
+    runs: list[Runs] = []
+    for site in doing.preset.sites:
+        runs += doing.runs(site)
+        finished(results_of(study, size, runs))
+    return results_of(study, size, runs)
 
 
 @dataclass(frozen=True)
@@ -53,48 +69,74 @@ class _Doing:
     progress: Progress
     callbacks: Sequence[TrainerCallback]
 
-    def runs(self) -> Iterator[Runs]:
-        for site in self.preset.sites:
-            for variant in self.study.variants:
-                objective = self._tuned(site, variant)
-                models = [self._train(site, variant, objective, seed) for seed in self.preset.seeds]
-                for place, data in {site.name: site.test, **site.elsewhere}.items():
-                    audits = tuple(self._audit(model, place, data) for model in models)
-                    figures = self._likeness(models, place) | (self._of_models(site, variant, models, place))
-                    yield Runs(site.name, place, variant, objective, audits, figures)
+    def runs(self, site: Site) -> Iterator[Runs]:
+        """Everything that is measured of the models of a site."""
+        data = data_of(site, self.folder / site.name / "data")
+        places = {site.name: first(data, "test", site.audited), **site.elsewhere}
+        for variant in self.study.variants:
+            objective = self._tuned(site, data, variant)
+            models = [self._train(site, data, variant, objective, seed) for seed in self.preset.seeds]
+            for place, examples in places.items():
+                audits = tuple(self._audit(model, place, examples) for model in models)
+                figures = self._likeness(site, data, models, place, examples)
+                if place == site.name:
+                    figures |= self._of_models(site, models)
+                yield Runs(site.name, place, variant, objective, audits, figures)
+            if self.study.attack:
+                examples = first(data, "test", site.attacked)
+                attacked = tuple(
+                    self._audit(model, "attack", examples, "random", self.study.attack) for model in models
+                )
+                yield Runs(site.name, site.name, variant, objective, attacked)
 
-    def _tuned(self, site: Site, variant: str) -> str:
+    def _tuned(self, site: Site, data: str, variant: str) -> str:
         """The objective of a variant: the only one, or the one that does best on the dev split with the first seed."""
         candidates = self.study.variants[variant]
+        if variant in self.study.follows:
+            leader = self.study.follows[variant]
+            return candidates[self.study.variants[leader].index(self._tuned(site, data, leader))]
         if len(candidates) == 1:
             return candidates[0]
-        return min(candidates, key=lambda objective: self._badness(site, variant, objective))
+        found = choose(
+            data,
+            self.folder / site.name / variant,
+            candidates,
+            method=self.study.tune_with,
+            metric=self.study.tune_by,
+            documents=self.preset.tune_on,
+            lose=None,
+            seeds=self.preset.seeds[:1],
+            schedule=self._schedule(self.preset.seeds[0]),
+            model=self.preset.model,
+            settings=dict(site.settings),
+            callbacks=self.callbacks,
+            progress=self.progress,
+        )
+        return candidates[found.candidates.index(found.best)]
 
-    def _badness(self, site: Site, variant: str, objective: str) -> float:
-        model = self._train(site, variant, objective, self.preset.seeds[0])
-        data = f"{in_split(site.train, 'dev')}[:{self.preset.tune_on}]"
-        found = self._audit(model, "dev", data, self.study.tune_with, self.study.tune_by)
-        judge = found.metrics[0]
-        mean = float(np.nanmean(found.values(judge.name, self.study.tune_with)))
-        return -mean if judge.greater_is_better else mean
-
-    def _train(self, site: Site, variant: str, objective: str, seed: int) -> Path:
-        name = variant if len(self.study.variants[variant]) == 1 else f"{variant}-{file_name(objective)}"
-        folder = self.folder / site.name / name / f"seed-{seed}"
+    def _train(self, site: Site, data: str, variant: str, objective: str, seed: int) -> Path:
+        """Train a model unless that was done; the folder that it is in, and what is found out about it."""
+        folder = self.folder / site.name / variant
+        model = folder / f"seed-{seed}" / "model"
+        if len(self.study.variants[variant]) > 1:
+            model = model_folder(folder, objective, seed)
         self.progress(f"training on {site.name}: {objective}, seed {seed}", 0, 1)
         train(
-            site.train,
-            folder / "model",
+            data,
+            model,
             model=self.preset.model,
             objective=objective,
             schedule=self._schedule(seed),
+            settings=dict(site.settings),
             callbacks=self.callbacks,
         )
-        return folder
+        return model.parent
 
     def _schedule(self, seed: int) -> Schedule:
-        preset = self.preset
-        return Schedule(epochs=preset.epochs, batch_size=preset.batch_size, checks=preset.checks, seed=seed)
+        preset, metric = self.preset, self.study.kept_by
+        return Schedule(
+            epochs=preset.epochs, batch_size=preset.batch_size, checks=preset.checks, metric=metric, seed=seed
+        )
 
     def _audit(self, model: Path, place: str, data: str, methods: str = "", metrics: str = "") -> Audit:
         out, told = _audit_folder(model, place), f"{model.parent.name}/{model.name} on {place}"
@@ -105,38 +147,55 @@ class _Doing:
             metrics or self.study.metrics,
             out=out,
             timed=0,
+            reverse=False,
             progress=lambda what, done, total: self.progress(f"{told}: {what}", done, total),
         )
         publish(out)
         return found
 
-    def _likeness(self, models: Sequence[Path], place: str) -> dict[tuple[str, str], list[float]]:
-        """How alike explanations are of models that differ in their seed only, for each pair of them."""
+    def _likeness(
+        self, site: Site, data: str, models: Sequence[Path], place: str, examples: str
+    ) -> dict[tuple[str, str], list[float]]:
+        """How alike explanations are of models that differ in their seed only, and before and after training."""
         method = self.study.alike
         if method is None:
             return {}
-        pairs = combinations([_audit_folder(model, place) for model in models], 2)
-        return {("likeness between seeds", method): [compare_folders(*pair).likeness[method] for pair in pairs]}
+        found = [_audit_folder(model, place) for model in models]
+        untrained = [self._untrained(site, data, seed) for seed in self.preset.seeds]
+        for each in untrained:
+            self._audit(each, place, examples, method, _CHEAPEST)
+        before = [_audit_folder(each, place) for each in untrained]
+        pairs = {BETWEEN: combinations(found, 2), BEFORE: zip(before, found, strict=True)}
+        return {
+            (name, method): [compare_folders(*pair).likeness[method] for pair in these] for name, these in pairs.items()
+        }
 
-    def _of_models(
-        self, site: Site, variant: str, models: Sequence[Path], place: str
-    ) -> dict[tuple[str, str], list[float]]:
-        """How good the models are, and those that see nothing but rationales; for the data they were trained on."""
-        if place != site.name:
-            return {}
+    def _untrained(self, site: Site, data: str, seed: int) -> Path:
+        """A model as training begins with it: the pretrained encoder, and a head drawn at random."""
+        folder = self.folder / site.name / "untrained" / f"seed-{seed}"
+        if not (folder / "model").exists():
+            examples = load(in_split(data, "train"))
+            start(self.preset.model, examples, examples.labels, seed, **site.settings).save(folder / "model")
+        return folder
+
+    def _of_models(self, site: Site, models: Sequence[Path]) -> dict[tuple[str, str], list[float]]:
+        """How good the models are, and those that see nothing but rationales."""
         records = [json.loads((model / "model" / RECORD).read_text())["test"] for model in models]
         found = {("test macro_f1", ""): [record["macro_f1"] for record in records]}
-        if variant in self.study.fresh:
-            figures = [self._fresh(site, model, seed) for model, seed in zip(models, self.preset.seeds, strict=True)]
+        if site.ratio is not None:
+            figures = [
+                self._fresh(site, site.ratio, model, seed)
+                for model, seed in zip(models, self.preset.seeds, strict=True)
+            ]
             found["fresh macro_f1", self.study.fresh_with] = [each["macro_f1"] for each in figures]
         return found
 
-    def _fresh(self, site: Site, model: Path, seed: int) -> Mapping[str, float]:
+    def _fresh(self, site: Site, ratio: float, model: Path, seed: int) -> Mapping[str, float]:
         self.progress(f"rationales of {site.name}, {model.parent.name}, seed {seed}", 0, 1)
         done = fresh(
             model / "model",
             model / "fresh",
-            Extraction(self.study.fresh_with, site.ratio),
+            Extraction(self.study.fresh_with, ratio),
             seeds=(seed,),
             schedule=self._schedule(seed),
             callbacks=self.callbacks,

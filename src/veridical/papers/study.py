@@ -4,21 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from veridical.training.schedule import Metric
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of a data set a study takes: drawn at random from each split, by seed 0.
+
+    `balanced` draws as many training examples of each class, or all there are: a small part of very unequal classes
+    would teach a model the largest one and nothing else.
+    """
+
+    train: int
+    dev: int
+    test: int
+    balanced: bool = False
 
 
 @dataclass(frozen=True)
 class Site:
-    """A data set in a study, by the names that load it: what is trained on, and what the models are audited on.
+    """A data set in a study, by its name: what models are trained on, and of what they are audited.
 
-    `elsewhere` is other data that the same models are audited on without more training. `ratio` is the share of a text
-    that its rationales keep.
+    The first `audited` examples of its test split are (None: all of it), and the first `attacked`. `elsewhere` names
+    other data that the same models are audited on without more training. `ratio` is the share of a text that its
+    rationales keep; without one no classifier is trained on rationales here. `settings` are of the model, as
+    `max_length`.
     """
 
     name: str
-    train: str
-    test: str
+    data: str
+    sizes: Sizes | None = None
+    audited: int | None = None
+    attacked: int | None = None
     elsewhere: Mapping[str, str] = field(default_factory=dict)
-    ratio: float = 0.2
+    ratio: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,9 +73,13 @@ class Study:
     """A study as data.
 
     `variants` are ways to train, by name: the first is what the others are compared with. One with several objectives
-    is tuned: the one with the best `tune_by` metric of the `tune_with` method on the dev split is taken. Models of each
-    variant are audited by `methods` and `metrics`; `fresh` variants also choose rationales by `fresh_with` for a
-    classifier that sees nothing else; `alike` is the method whose explanations are compared between seeds.
+    is tuned: the one with the best `tune_by` metric of the `tune_with` method on the dev split is taken. A variant that
+    `follows` another takes the objective in the same place of its own list, so that a control has the weight of
+    what it controls for. Checkpoints are kept by `kept_by` on the dev split.
+
+    Models of each variant are audited by `methods` and `metrics`, and by the `attack`, if it has one; where a site has
+    a ratio, rationales by `fresh_with` train a classifier that sees nothing else. `alike` is the method whose
+    explanations are compared between seeds, and with those of a model that is not trained.
     """
 
     name: str
@@ -62,9 +88,11 @@ class Study:
     methods: str
     metrics: str
     presets: Mapping[str, Preset]
+    follows: Mapping[str, str] = field(default_factory=dict)
+    kept_by: Metric = "macro_f1"
     tune_by: str = "decision-flip"
     tune_with: str = "attention"
-    fresh: tuple[str, ...] = ()
+    attack: str | None = None
     fresh_with: str = "attention"
     alike: str | None = None
     published: tuple[Figure, ...] = ()

@@ -7,8 +7,6 @@ from typing import Any
 from veridical.papers.results import Line, Results
 from veridical.report.audit.findings import plain
 
-_MARKS = {"first better": "worse", "second better": "better", "cannot tell": ""}
-
 
 def markdown(results: Results) -> str:
     """A table for each metric: how every variant does in every place, beside what was published."""
@@ -62,7 +60,8 @@ def _against(line: Line) -> str:
         return ""
     found = line.contrast
     interval = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
-    return f"{_MARKS[found.verdict]} {interval}, p {_p(found.adjusted)}".strip()
+    mark = "" if found.verdict == "cannot tell" else f"**{found.second}** "
+    return f"{mark}{interval}, p {_p(found.adjusted)}"
 
 
 def _p(p: float) -> str:

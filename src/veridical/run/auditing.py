@@ -50,6 +50,7 @@ def audit(
     out: str | PathLike[str] | None = None,
     target: str = "predicted",
     timed: int = 10,
+    reverse: bool = True,
     engine: Engine | None = None,
     progress: Progress = lambda _what, _done, _total: None,
 ) -> Audit:
@@ -60,7 +61,8 @@ def audit(
 
     `methods` and `metrics` are lists as on the command line; `human` among the methods judges the examples' evidence.
     `explanations` are files to judge beside the methods. With a folder `out` everything finished is kept there, and the
-    same call goes on where an earlier one stopped. `timed` documents are explained one by one to take times.
+    same call goes on where an earlier one stopped. `timed` documents are explained one by one to take times. `reverse`
+    judges each method's order turned round, too: what tells whether a metric sees anything, at half of the cost.
     """
     engine = engine or Engine()
     given = as_examples(examples)
@@ -76,7 +78,7 @@ def audit(
     with ExitStack() as stack:
         folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         journal = stack.enter_context(Journal(folder))
-        job = _Job(classifier, given, data, todo, target, engine, folder, journal, progress)
+        job = _Job(classifier, given, data, todo, target, reverse, engine, folder, journal, progress)
         return job.run([*map(Path, explanations)], people, timed)
 
 
@@ -89,6 +91,7 @@ class _Job:
     data: str | None
     plan: Plan
     target: str
+    reverse: bool
     engine: Engine
     folder: Path
     journal: Journal
@@ -148,7 +151,7 @@ class _Job:
     def _judge(self, methods: list[Method]) -> tuple[list[str], dict[str, str]]:
         """Measure all metrics that judge documents one by one: the keys of the rows, and what could not be judged."""
         metrics = [metric for metric in self.plan.metrics if not isinstance(metric, CorpusMetric)]
-        bench = Bench(self.classifier, methods, metrics, self.target, self.engine, self.journal)
+        bench = Bench(self.classifier, methods, metrics, self.target, self.reverse, self.engine, self.journal)
         count, keys, failures = self._counting("judging"), list[str](), dict[str, str]()
         judged = [example for example in self.examples if any(example.id in method.scored for method in methods)]
         for portion in portions(judged, bench.questions):

@@ -51,6 +51,11 @@ class Contrast:
     verdict: Outcome
     needed: int | None = None
 
+    @property
+    def second(self) -> str:
+        """What the verdict says of the second: better, worse, or cannot tell."""
+        return {"first better": "worse", "second better": "better"}.get(self.verdict, self.verdict)
+
 
 @dataclass(frozen=True)
 class Cell:

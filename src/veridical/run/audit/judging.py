@@ -66,6 +66,7 @@ class Bench:
     methods: Sequence[Method]
     metrics: Sequence[Metric]
     target: str
+    reverse: bool
     engine: Engine
     journal: Journal
 
@@ -102,7 +103,7 @@ class Bench:
         for method in self.methods:
             if (method.name == MODEL) == of_model:
                 yield Work(metric, method, "given", self.engine.precision)
-                if metric.ranks and method.name != FLOOR:
+                if self.reverse and metric.ranks and method.name != FLOOR:
                     yield Work(metric, method, "reversed", self.engine.precision)
 
 

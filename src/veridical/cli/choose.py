@@ -1,0 +1,125 @@
+"""`veridical choose`: the objective, or the weight of one, whose explanations are best."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from veridical.cli.options import (
+    BatchSize,
+    BestBy,
+    Checks,
+    Epochs,
+    HeadRate,
+    Json,
+    Patience,
+    Rate,
+    Seeds,
+    schedule_of,
+    seeds_of,
+)
+
+if TYPE_CHECKING:
+    from veridical.run.choosing import Candidate, Choice
+
+
+def choose(
+    data: Annotated[str, typer.Option(help="Data to train on; its dev split decides.")],
+    out: Annotated[str, typer.Option(help="Folder for all models and audits.")],
+    objective: Annotated[
+        list[str], typer.Option(help="A candidate, as for `train`; repeat it. The first is the base.")
+    ],
+    by: Annotated[str, typer.Option(help="The method and the metric that decide, METHOD:METRIC.")] = (
+        "attention:normalised-aopc"
+    ),
+    documents: Annotated[int, typer.Option(min=2, help="How many documents of the dev split are audited.")] = 100,
+    lose: Annotated[
+        float,
+        typer.Option(
+            min=0.0, help="How much of the first candidate's dev figure may be lost by the one that is chosen."
+        ),
+    ] = 0.02,
+    model: Annotated[str, typer.Option(help="embedded, tiny, a folder or a hub id.")] = "embedded",
+    dev: Annotated[str | None, typer.Option(help="Data that decides; default: the dev split.")] = None,
+    epochs: Epochs = 3.0,
+    batch_size: BatchSize = 32,
+    rate: Rate = None,
+    head_rate: HeadRate = None,
+    checks: Checks = 2,
+    metric: BestBy = None,
+    patience: Patience = None,
+    seed: Seeds = "0",
+    as_json: Json = False,
+) -> None:
+    """Train with several objectives, audit each on the dev split, and say whose explanations are best.
+
+    Killed and started again, it goes on where it stopped. Test splits play no part in the choice.
+    """
+    from veridical.cli.progress import TrainingBar, telling
+    from veridical.core.errors import UsageError
+    from veridical.core.files.appearing import appearing
+    from veridical.run.choosing import choose as job
+
+    method, colon, judge = by.partition(":")
+    if not (method and colon and judge):
+        raise UsageError(f"--by cannot be {by!r}", remedy="Name both: attention:decision-flip.")
+    with telling() as tell:
+        found = job(
+            data,
+            out,
+            objective,
+            method=method,
+            metric=judge,
+            documents=documents,
+            lose=lose,
+            model=model,
+            dev=dev,
+            seeds=seeds_of(seed),
+            schedule=schedule_of("choose", epochs, batch_size, rate, head_rate, checks, metric, patience),
+            callbacks=[TrainingBar()],
+            progress=tell,
+        )
+    told = _plain(found)
+    with appearing(Path(out) / "choice.json") as file:
+        file.write(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    if as_json:
+        typer.echo(json.dumps(told))
+    else:
+        _print(Console(highlight=False), found)
+
+
+def _print(console: Console, found: Choice) -> None:
+    arrow = "↑" if found.greater_is_better else "↓"
+    table = Table("objective", f"dev {found.figure}", f"{arrow} {found.method}: {found.metric}", "against the first")
+    for each in found.candidates:
+        mark = "" if each.eligible else " (lost too much)"
+        table.add_row(each.objective, f"{each.skill:.4f}{mark}", _spread(each), _against(each))
+    console.print(table)
+    console.print(f"best: {found.best.objective}", soft_wrap=True)
+    for trained in found.best.trained:
+        console.print(f"saved to {trained.out}", soft_wrap=True)
+
+
+def _spread(candidate: Candidate) -> str:
+    if len(candidate.means) == 1:
+        return f"{candidate.mean:.3f}"
+    return f"{candidate.mean:.3f} ({statistics.stdev(candidate.means):.3f} over {len(candidate.means)} seeds)"
+
+
+def _against(candidate: Candidate) -> str:
+    if candidate.contrast is None:
+        return ""
+    return f"{candidate.contrast.second} (p = {candidate.contrast.adjusted:.3f})"
+
+
+def _plain(found: Choice) -> dict[str, object]:
+    from veridical.report.audit.findings import plain
+
+    told: dict[str, object] = plain(found)
+    return told

@@ -1,0 +1,164 @@
+"""Which objective, or which weight of one, gives the best explanations? Train with each, audit each on dev."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veridical.core.errors import UsageError
+from veridical.data import Dataset, in_split, load
+from veridical.data.name import file_name
+from veridical.models import Classifier
+from veridical.objectives import OBJECTIVES
+from veridical.report.audit import Audit
+from veridical.report.audit.contrasts import directed
+from veridical.report.audit.findings import Contrast
+from veridical.report.audit.publishing import publish
+from veridical.run.auditing import Progress, audit
+from veridical.run.training import Trained, train
+from veridical.training import Schedule
+
+_DUST = 1e-9
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An objective, its trainings, and the mean of the metric over documents for each of them.
+
+    `skill` is the mean over seeds of the dev figure that checkpoints were kept by. `contrast` is the first candidate
+    minus this one, paired by document after averaging over seeds. One that lost too much skill is not `eligible`.
+    """
+
+    objective: str
+    trained: tuple[Trained, ...]
+    means: tuple[float, ...]
+    skill: float
+    eligible: bool
+    contrast: Contrast | None
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.means)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """All candidates, and the one that does best by a metric of a method; `figure` is what `skill` means."""
+
+    method: str
+    metric: str
+    greater_is_better: bool
+    figure: str
+    candidates: tuple[Candidate, ...]
+    best: Candidate
+
+
+def choose(
+    data: str,
+    out: str | PathLike[str],
+    objectives: Sequence[str],
+    *,
+    method: str = "attention",
+    metric: str = "normalised-aopc",
+    documents: int = 100,
+    lose: float | None = 0.02,
+    seeds: Sequence[int] = (0,),
+    schedule: Schedule | None = None,
+    progress: Progress = lambda _what, _done, _total: None,
+    **rest: Any,
+) -> Choice:
+    """Train with each objective and each seed, and see on the dev split whose explanations are best.
+
+    The first `documents` of the split are audited. A candidate that is worse than the first by more than `lose`, in the
+    dev figure that checkpoints are kept by, cannot be chosen; None lets any win. Models are kept in
+    `model_folder(out, objective, seed)`, and the same call goes on where an earlier one stopped. The other arguments
+    are those of `train`.
+    """
+    wanted = list(dict.fromkeys(OBJECTIVES.written(OBJECTIVES.create(each)) for each in objectives))
+    if len(wanted) < 2:
+        raise UsageError("there is nothing to choose from", remedy="Give at least two different objectives.")
+    trial = _Trial(method, metric, load(rest.get("dev") or in_split(data, "dev"))[:documents], progress)
+    trained, audits = list[list[Trained]](), list[list[Audit]]()
+    for objective in wanted:
+        trained.append([])
+        audits.append([])
+        for seed in seeds:
+            folder, own = model_folder(out, objective, seed), replace(schedule or Schedule(), seed=seed)
+            progress(f"training with {objective}, seed {seed}", 0, 1)
+            trained[-1].append(train(data, folder, objective=objective, schedule=own, **rest))
+            audits[-1].append(trial.audit(folder, f"{objective}, seed {seed}"))
+    return _choice(trial, wanted, trained, audits, (schedule or Schedule()).metric, lose)
+
+
+def model_folder(out: str | PathLike[str], objective: str, seed: int) -> Path:
+    """Where the model of a candidate lies; its audit is beside it."""
+    written = OBJECTIVES.written(OBJECTIVES.create(objective))
+    return Path(out) / file_name(written) / f"seed-{seed}" / "model"
+
+
+@dataclass(frozen=True)
+class _Trial:
+    method: str
+    metric: str
+    examples: Dataset
+    progress: Progress
+
+    def audit(self, model: Path, told: str) -> Audit:
+        goal = model.parent / "audit-dev"
+        found = audit(
+            Classifier.load(model),
+            self.examples,
+            self.method,
+            self.metric,
+            out=goal,
+            timed=0,
+            reverse=False,
+            progress=lambda what, done, total: self.progress(f"{told}: {what}", done, total),
+        )
+        publish(goal)
+        return found
+
+    def values(self, audits: Sequence[Audit]) -> NDArray[np.float64]:
+        """A number for each seed and document, [S, D]."""
+        return np.stack([found.values(found.metrics[0].name, found.methods[0].name) for found in audits])
+
+
+def _choice(
+    trial: _Trial,
+    objectives: Sequence[str],
+    trained: Sequence[Sequence[Trained]],
+    audits: Sequence[Sequence[Audit]],
+    figure: str | None,
+    lose: float | None,
+) -> Choice:
+    judge, values = audits[0][0].metrics[0], [trial.values(each) for each in audits]
+    figure = figure or next(name for name in ("pearson", "accuracy") if name in trained[0][0].dev)
+    skills = [statistics.fmean(each.dev[figure] for each in runs) for runs in trained]
+    sign = -1 if figure == "loss" else 1
+    means = [each.mean(0) for each in values]
+    contrasts = directed(
+        [means[0] - each for each in means[1:]], [judge.greater_is_better] * len(means[1:]), "bootstrap"
+    )
+    candidates = tuple(
+        Candidate(
+            objective,
+            tuple(runs),
+            tuple(np.nanmean(found, 1).tolist()),
+            skill,
+            lose is None or sign * (skills[0] - skill) <= lose + _DUST,
+            contrast,
+        )
+        for objective, runs, found, skill, contrast in zip(
+            objectives, trained, values, skills, [None, *contrasts], strict=True
+        )
+    )
+    up = 1 if judge.greater_is_better else -1
+    best = max((each for each in candidates if each.eligible), key=lambda each: up * each.mean)
+    return Choice(audits[0][0].methods[0].name, judge.name, judge.greater_is_better, figure, candidates, best)
