@@ -19,6 +19,7 @@ import scaling
 from workload import CACHE, Sizes
 
 import explainers
+import training
 
 PARTS = {
     "foundation": foundation,
@@ -26,6 +27,7 @@ PARTS = {
     "accuracy": accuracy,
     "scaling": scaling,
     "audit": auditing,
+    "training": training,
 }
 
 

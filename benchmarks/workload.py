@@ -43,6 +43,7 @@ class Sizes:
     steps: int = 50
     engine_texts: int = 40
     many_questions: int = 10_000
+    training_batches: int = 6
     occlusion_texts: int = 24
     many_documents: int = 200
     bf16_texts: int = 100
@@ -65,7 +66,7 @@ class Sizes:
     def quick(cls) -> Sizes:
         """Sizes for trying the suite out in some minutes."""
         small = {"rounds": 1, "texts": 2, "samples": 90, "steps": 8, "occlusion_texts": 4, "many_documents": 6}
-        small |= {"engine_texts": 4, "many_questions": 1000}
+        small |= {"engine_texts": 4, "many_questions": 1000, "training_batches": 1}
         small |= {"bf16_texts": 4, "train_on": 64, "reference": 400, "seeds": 2, "long_seeds": 1}
         tuples = {"exact_words": (8, 9), "long_words": (14,), "budgets": (50, 100, 200), "long_budgets": (100, 200)}
         tuples |= {"words": (10, 25), "documents": (3, 10)}

@@ -73,7 +73,7 @@ class _Doing:
         """Everything that is measured of the models of a site."""
         data = data_of(site, self.folder / site.name / "data")
         places = {site.name: first(data, "test", site.audited), **site.elsewhere}
-        for variant in self.study.variants:
+        for variant in self._variants(site):
             objective = self._tuned(site, data, variant)
             models = [self._train(site, data, variant, objective, seed) for seed in self.preset.seeds]
             for place, examples in places.items():
@@ -88,6 +88,10 @@ class _Doing:
                     self._audit(model, "attack", examples, "random", self.study.attack) for model in models
                 )
                 yield Runs(site.name, site.name, variant, objective, attacked)
+
+    def _variants(self, site: Site) -> list[str]:
+        """The variants of a site: controls are for classifiers that are trained on rationales."""
+        return [each for each in self.study.variants if site.ratio is not None or each not in self.study.follows]
 
     def _tuned(self, site: Site, data: str, variant: str) -> str:
         """The objective of a variant: the only one, or the one that does best on the dev split with the first seed."""

@@ -6,7 +6,7 @@ from veridical.papers.study import Figure, Preset, Site, Sizes, Study
 
 _FLIP, _FRESH = "decision-flip", "fresh macro_f1"
 
-_WEIGHTS = ("1.0", "0.1", "0.01", "0.001")
+_WEIGHTS = ("1.0", "0.1", "0.01")
 """Larger ones than the paper's: its published code sums the divergences of a batch and squares them."""
 
 SALOSS = Study(
@@ -33,9 +33,9 @@ SALOSS = Study(
         "cpu": Preset(
             (
                 Site("sst2", "sst2", Sizes(1200, 300, 600), audited=60, ratio=0.2),
-                Site("trec", "trec", Sizes(1200, 300, 500), audited=60, ratio=0.2),
-                Site("ag_news", "ag_news", Sizes(800, 200, 400), audited=40, settings={"max_length": 64}),
-                Site("imdb", "imdb", Sizes(400, 100, 200), audited=30, settings={"max_length": 64}),
+                Site("trec", "trec", Sizes(800, 200, 400), audited=40, ratio=0.2),
+                Site("ag_news", "ag_news", Sizes(500, 150, 300), audited=30, settings={"max_length": 64}),
+                Site("imdb", "imdb", Sizes(300, 100, 150), audited=24, settings={"max_length": 64}),
             ),
             epochs=2,
             batch_size=16,

@@ -75,7 +75,7 @@ class Study:
     `variants` are ways to train, by name: the first is what the others are compared with. One with several objectives
     is tuned: the one with the best `tune_by` metric of the `tune_with` method on the dev split is taken. A variant that
     `follows` another takes the objective in the same place of its own list, so that a control has the weight of
-    what it controls for. Checkpoints are kept by `kept_by` on the dev split.
+    what it controls for; it is done where sites have a ratio. Checkpoints are kept by `kept_by` on the dev split.
 
     Models of each variant are audited by `methods` and `metrics`, and by the `attack`, if it has one; where a site has
     a ratio, rationales by `fresh_with` train a classifier that sees nothing else. `alike` is the method whose

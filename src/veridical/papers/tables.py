@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from veridical.papers.results import Line, Results
@@ -11,7 +13,7 @@ from veridical.report.audit.findings import plain
 def markdown(results: Results) -> str:
     """A table for each metric: how every variant does in every place, beside what was published."""
     metrics = list(dict.fromkeys(line.metric for line in results.lines))
-    parts = [f"# {results.study}: {results.title}", _told(results)]
+    parts = [f"# {results.study}: {results.title}", _told(results), _in_short(results.lines)]
     parts += [_table(metric, [line for line in results.lines if line.metric == metric]) for metric in metrics]
     return "\n\n".join(parts) + "\n"
 
@@ -32,6 +34,18 @@ def _told(results: Results) -> str:
         "first variant: paired signed-rank tests by document, corrected over the whole study (Holm); the interval is "
         f"that of the difference, the first variant minus this one. Trained with: {tuned}."
     )
+
+
+def _in_short(lines: Sequence[Line]) -> str:
+    """How often each variant did better or worse than the first, metric by metric."""
+    asked = [line for line in lines if line.contrast]
+    counts = Counter((line.metric, line.variant, line.contrast.second) for line in asked if line.contrast)
+    rows = [
+        f"- {metric}, {variant}: better in {counts[metric, variant, 'better']}, worse in "
+        f"{counts[metric, variant, 'worse']}, cannot tell in {counts[metric, variant, 'cannot tell']}"
+        for metric, variant in dict.fromkeys((line.metric, line.variant) for line in asked)
+    ]
+    return "\n".join(["Methods and places in which a variant differs from the first:", "", *rows])
 
 
 def _table(metric: str, lines: list[Line]) -> str:

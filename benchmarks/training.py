@@ -1,0 +1,66 @@
+"""What objectives cost: the time of training steps over that of plain ones, on the embedded model and short reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from record import Row, show, write
+from timing import interleaved
+from workload import Sizes
+
+from veridical.data import load
+from veridical.models.starting import start
+from veridical.objectives import OBJECTIVES
+from veridical.objectives.base import prepare
+from veridical.training.trainer import Trainee
+
+BATCH = 32
+PLAIN = "cross-entropy"
+OTHERS = (
+    "saloss",
+    "regex",
+    "regex(every=1)",
+    "regex(every=2)",
+    "regex(every=4)",
+    "regex(every=16)",
+    "regex(every=8, steps=2)",
+    "regex(every=8, steps=8)",
+    "input-gradient",
+    "virtual-adversarial",
+    "explanation-guided",
+    "random-erasure",
+    "rationale",
+)
+BARS = {"regex": 2.1}
+
+
+def measure(sizes: Sizes) -> bool:
+    """All rows of this part, printed and recorded; whether every bar holds."""
+    times = interleaved({name: _steps(name, sizes.training_batches) for name in (PLAIN, *OTHERS)}, sizes.rounds)
+    rows = show(_row(name, times[name], times[PLAIN]) for name in OTHERS)
+    if sizes.writes:
+        write("training", rows)
+    return all(row.holds for row in rows)
+
+
+def _row(name: str, ours: float, plain: float) -> Row:
+    detail = f"{ours:.1f} s against {plain:.1f} s"
+    return Row(f"a training step with {name} / a plain one", round(ours / plain, 3), detail, at_most=BARS.get(name))
+
+
+def _steps(name: str, batches: int) -> Callable[[], None]:
+    """Training steps with an objective, on batches of texts of like lengths as training has them."""
+    examples = sorted(load(f"reviews:train[:{BATCH * batches}]"), key=lambda each: len(str(each.inputs["text"])))
+    classifier = start("embedded", examples, ("negative", "positive"))
+    trainee = Trainee(classifier, prepare(OBJECTIVES.create(name), classifier, examples)).train()
+    optimizer = torch.optim.AdamW(trainee.parameters(), 1e-5)
+    encoded = [classifier.encode(examples[at : at + BATCH]) for at in range(0, len(examples), BATCH)]
+
+    def run() -> None:
+        for batch in encoded:
+            trainee(batch)["loss"].backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return run
