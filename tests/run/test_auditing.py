@@ -13,6 +13,7 @@ from veridical.core.files import ExplanationWriter
 from veridical.report.audit.gating import gate as gate_of
 from veridical.report.audit.publishing import publish
 from veridical.report.audit.storing import load_audit
+from veridical.report.audit.summary import summarise
 from veridical.run.audit.judging import backwards
 from veridical.run.auditing import audit
 from veridical.testing import Formula, black_box, image_classifier
@@ -30,6 +31,15 @@ def test_a_good_method_beats_chance_and_chance_its_reverse(classifier):
     assert flips(found, "occlusion") < flips(found, "random") < flips(found, "occlusion", "reversed")
     assert [method.name for method in found.methods] == ["occlusion", "random"]
     assert not found.has(FLIP, "random", "reversed")
+
+
+def test_reversed_orders_can_be_left_out_and_cost_nothing_then(classifier):
+    asked = (load_data(DATA), "occlusion", "comprehensiveness")
+    both, given = audit(classifier, *asked, timed=0), audit(classifier, *asked, timed=0, reverse=False)
+    assert {row.order for row in both.rows} == {"given", "reversed"}
+    assert given.rows == tuple(row for row in both.rows if row.order == "given")
+    assert given.work["queries"] < both.work["queries"]
+    assert summarise(given).verdict
 
 
 def test_an_audit_says_what_it_was_made_of(classifier):

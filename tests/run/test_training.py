@@ -65,6 +65,15 @@ def test_data_without_labels(tmp_path):
         train(str(tmp_path / "mine.csv"), tmp_path / "run", model="tiny")
 
 
+@pytest.mark.parametrize("model", ["tiny", "embedded"])
+def test_a_single_class_is_named_before_there_is_a_model(tmp_path, model):
+    path = tmp_path / "one.csv"
+    path.write_text("text,label,split\na b,pos,train\nc d,pos,train\ne,pos,dev\n")
+    with pytest.raises(InputError, match="all training examples have the label 'pos'.*Two classes"):
+        train(f"{path}(split=split)", tmp_path / "run", model=model)
+    assert not (tmp_path / "run").exists()
+
+
 def test_two_trainings_do_not_share_a_folder(tmp_path):
     lock = OutputLock(tmp_path / "run")
     with pytest.raises(StorageError, match="run is being written by another process"):

@@ -23,7 +23,7 @@ from veridical.models.starting import start
 from veridical.objectives import OBJECTIVES
 from veridical.run.specs import versions
 from veridical.training import Schedule, fit
-from veridical.training.fitting import remove_checkpoints
+from veridical.training.fitting import check_classes, remove_checkpoints
 from veridical.training.scoring import evaluate
 
 
@@ -78,6 +78,8 @@ def _splits(data: str, dev: str | None) -> tuple[Dataset, Dataset, Dataset | Non
     examples = load(name)
     if not examples.labels and not examples.is_regression:
         raise InputError(f"{name} has no labels", field="label", remedy="Name the label column: data.csv(label=...).")
+    if not examples.is_regression:
+        check_classes(examples.examples)
     try:
         test = load(in_split(data, "test"))
     except UsageError:

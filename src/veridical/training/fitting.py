@@ -88,7 +88,13 @@ def _check(classifier: Transformer, objective: Objective, examples: Sequence[Exa
         if not chosen:
             raise InputError(f"the {split} split is empty", remedy="Choose a larger one.")
     classifier.gold(examples)  # an unknown label is named now, not after an epoch
-    if not classifier.is_regression and len({example.label for example in examples}) < 2:
+    if not classifier.is_regression:
+        check_classes(examples)
+
+
+def check_classes(examples: Sequence[Example]) -> None:
+    """Refuse data from which nothing can be learned, as all of it has one label."""
+    if len({example.label for example in examples}) < 2:
         raise InputError(
             f"all training examples have the label {examples[0].label!r}",
             field="label",
