@@ -60,8 +60,11 @@ def done(tmp_path_factory):
     return folder, reproduce(SMALL, "smoke", folder)
 
 
-def line(results, variant, metric, place="planted"):
-    (found,) = [each for each in results.lines if (each.variant, each.metric, each.place) == (variant, metric, place)]
+def line(results, variant, metric, place="planted", floor=False):
+    wanted = (variant, metric, place, floor)
+    (found,) = [
+        each for each in results.lines if (each.variant, each.metric, each.place, each.method == "random") == wanted
+    ]
     return found
 
 
@@ -106,6 +109,9 @@ def test_variants_are_compared_with_the_first_and_with_the_paper(done):
     assert tested.contrast.n == 8
     assert tested.contrast.mean == pytest.approx(line(found, "plain", "decision-flip").mean - tested.mean)
     assert tested.published == 0.42
+    chance = line(found, "other", "decision-flip", floor=True)
+    assert 0 < chance.mean <= 1
+    assert chance.contrast is None
     assert line(found, "other", "decision-flip", "longer").published is None
 
 

@@ -47,8 +47,9 @@ class Runs:
 class Line:
     """A number for one variant: the mean over seeds (of the means over documents), and its spread over seeds.
 
-    `contrast` is the first variant minus this one, paired by document after averaging over seeds. `published` is what
-    the paper says of the same, with its own model and data.
+    `contrast` is the first variant minus this one, paired by document after averaging over seeds; none for the random
+    floor, which is there to be compared with. `published` is what the paper says of the same, with its own model and
+    data.
     """
 
     site: str
@@ -91,11 +92,11 @@ def _figures(study: Study, runs: Runs) -> Iterator[Line]:
 
 def _metrics(study: Study, runs: Runs) -> Iterator[Line]:
     for judge in runs.audits[0].metrics if runs.audits else ():
-        for method in [each.name for each in runs.audits[0].methods if each.name != FLOOR]:
+        for method in [each.name for each in runs.audits[0].methods]:
             values = runs.values(judge.name, method, runs.documents)
             if not np.isnan(values).all(1).any():
                 line = _line(study, runs, judge.name, method, np.nanmean(values, 1).tolist())
-                yield replace(line, greater_is_better=judge.greater_is_better)
+                yield replace(line, greater_is_better=None if method == FLOOR else judge.greater_is_better)
 
 
 def _line(study: Study, runs: Runs, metric: str, method: str, values: Sequence[float]) -> Line:

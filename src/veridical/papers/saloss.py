@@ -34,8 +34,8 @@ SALOSS = Study(
             (
                 Site("sst2", "sst2", Sizes(1200, 300, 600), audited=60, ratio=0.2),
                 Site("trec", "trec", Sizes(800, 200, 400), audited=40, ratio=0.2),
-                Site("ag_news", "ag_news", Sizes(500, 150, 300), audited=30, settings={"max_length": 64}),
-                Site("imdb", "imdb", Sizes(300, 100, 150), audited=24, settings={"max_length": 64}),
+                Site("ag_news", "ag_news", Sizes(400, 120, 300), audited=24, settings={"max_length": 64}),
+                Site("imdb", "imdb", Sizes(240, 100, 150), audited=20, settings={"max_length": 64}),
             ),
             epochs=2,
             batch_size=16,

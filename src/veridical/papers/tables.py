@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from veridical.papers.results import Line, Results
+from veridical.report.audit.contrasts import turned_around
 from veridical.report.audit.findings import plain
 
 
@@ -31,8 +32,8 @@ def _told(results: Results) -> str:
     )
     return (
         f"Size `{results.size}`. Mean over seeds (standard deviation over seeds). `better` and `worse` are against the "
-        "first variant: paired signed-rank tests by document, corrected over the whole study (Holm); the interval is "
-        f"that of the difference, the first variant minus this one. Trained with: {tuned}."
+        "first variant: paired signed-rank tests by document after averaging over seeds, corrected over the whole "
+        f"study (Holm). The difference is this variant minus the first, with its 95% interval. Trained with: {tuned}."
     )
 
 
@@ -49,7 +50,7 @@ def _in_short(lines: Sequence[Line]) -> str:
 
 
 def _table(metric: str, lines: list[Line]) -> str:
-    head = "| trained on | looked at | method | variant | mean (std) | against the first | published |"
+    head = "| trained on | looked at | method | variant | mean (std) | minus the first | published |"
     rows = [_row(line) for line in lines]
     return "\n".join([f"## {metric}", "", head, "|" + " --- |" * 7, *rows])
 
@@ -72,9 +73,9 @@ def _row(line: Line) -> str:
 def _against(line: Line) -> str:
     if line.contrast is None:
         return ""
-    found = line.contrast
+    found = turned_around(line.contrast)
     interval = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
-    mark = "" if found.verdict == "cannot tell" else f"**{found.second}** "
+    mark = "" if found.verdict == "cannot tell" else f"**{line.contrast.second}** "
     return f"{mark}{interval}, p {_p(found.adjusted)}"
 
 
