@@ -136,6 +136,8 @@ def test_the_table_has_numbers_marks_and_published_figures(done):
     assert "- decision-flip, other: better in " in text
     assert "| planted |  | attention | other |" in text
     assert "| 0.42 |" in text
+    assert "model tiny, 1 epochs in batches of 32, seeds 0, 1" in text
+    assert "at most 120 / 30 / 40 texts drawn from train, dev and test of planted" in text
     assert as_json(found)["lines"][0]["site"] == "planted"
 
 

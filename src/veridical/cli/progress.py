@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from transformers import TrainerCallback
+
+from veridical.core.progress import Progress as Telling
 
 
 def bar() -> Progress:
@@ -27,7 +29,7 @@ def bar() -> Progress:
 
 
 @contextmanager
-def telling() -> Iterator[Callable[[str, int, int], None]]:
+def telling() -> Iterator[Telling]:
     """A bar for a job of several parts: called with what is being done, how much of it is, and how much there is."""
     with bar() as progress:
         task = progress.add_task("", total=None, note="")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.papers.study import Study
+from veridical.papers.study import Study, written_preset, written_site
 from veridical.report.audit import Audit
 from veridical.report.audit.contrasts import directed
 from veridical.report.audit.findings import Contrast
@@ -67,11 +67,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Results:
-    """All lines of a study in one size, and what each variant was trained with, after tuning, at each site."""
+    """All lines of a study in one size, and what each variant was trained with, after tuning, at each site.
+
+    `setting` is said of all sites, `sites` of each: model, seeds and lengths of training, and how much of which data.
+    """
 
     study: str
     title: str
     size: str
+    setting: str
+    sites: Mapping[str, str]
     lines: tuple[Line, ...]
     objectives: Mapping[str, Mapping[str, str]]
 
@@ -82,7 +87,10 @@ def results_of(study: Study, size: str, runs: Sequence[Runs]) -> Results:
     for each in runs:
         objectives.setdefault(each.site, {})[each.variant] = each.objective
     lines = [line for each in runs for line in (*_figures(study, each), *_metrics(study, each))]
-    return Results(study.name, study.title, size, tuple(_tested(study, lines, runs)), objectives)
+    preset = study.presets[size]
+    sites = {site.name: written_site(site) for site in preset.sites if site.name in objectives}
+    tested = tuple(_tested(study, lines, runs))
+    return Results(study.name, study.title, size, written_preset(preset), sites, tested, objectives)
 
 
 def _figures(study: Study, runs: Runs) -> Iterator[Line]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from transformers import TrainerCallback
 
+from veridical.core.progress import Progress
 from veridical.core.registry import unknown
 from veridical.data import in_split, load
 from veridical.data.name import file_name
@@ -27,9 +28,6 @@ from veridical.run.extracting import Extraction
 from veridical.run.fresh import fresh
 from veridical.run.training import train
 from veridical.training import Schedule
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
 
 BETWEEN, BEFORE = "likeness between seeds", "likeness before and after training"
 """What REGEX calls DIT and UIT: the overlap of the words on top, of two models and of the same documents."""

@@ -96,3 +96,23 @@ class Study:
     fresh_with: str = "attention"
     alike: str | None = None
     published: tuple[Figure, ...] = ()
+
+
+def written_preset(preset: Preset) -> str:
+    """Model, seeds and lengths of training, in words."""
+    seeds = ", ".join(map(str, preset.seeds))
+    return f"model {preset.model}, {preset.epochs:g} epochs in batches of {preset.batch_size}, seeds {seeds}"
+
+
+def written_site(site: Site) -> str:
+    """How much of which data, in words."""
+    told = [f"the whole of {site.data}"]
+    if site.sizes:
+        sizes = f"{site.sizes.train:,} / {site.sizes.dev:,} / {site.sizes.test:,}"
+        equally = ", equally by class for training" if site.sizes.balanced else ""
+        told = [f"at most {sizes} texts drawn from train, dev and test of {site.data}{equally}"]
+    told += [f"{site.audited} audited" if site.audited else "all of test audited"]
+    told += [f"elsewhere {data}" for data in site.elsewhere.values()]
+    told += [f"rationales of {site.ratio:.0%}"] if site.ratio else []
+    told += [f"{name} {value}" for name, value in site.settings.items()]
+    return "; ".join(told)

@@ -26,15 +26,17 @@ def as_json(results: Results) -> dict[str, Any]:
 
 
 def _told(results: Results) -> str:
-    tuned = "; ".join(
-        f"{site}: " + ", ".join(f"{variant} = `{objective}`" for variant, objective in found.items())
+    sites = [
+        f"- {site}: {results.sites[site]}. "
+        + ", ".join(f"{variant}: `{objective}`" for variant, objective in found.items())
         for site, found in results.objectives.items()
+    ]
+    how = (
+        f"Size `{results.size}`: {results.setting}. Mean over seeds (standard deviation over seeds). `better` and "
+        "`worse` are against the first variant: paired signed-rank tests by document after averaging over seeds, "
+        "corrected over the whole study (Holm). The difference is this variant minus the first, with its 95% interval."
     )
-    return (
-        f"Size `{results.size}`. Mean over seeds (standard deviation over seeds). `better` and `worse` are against the "
-        "first variant: paired signed-rank tests by document after averaging over seeds, corrected over the whole "
-        f"study (Holm). The difference is this variant minus the first, with its 95% interval. Trained with: {tuned}."
-    )
+    return "\n".join([how, "", "Trained and looked at:", "", *sites])
 
 
 def _in_short(lines: Sequence[Line]) -> str:

@@ -13,6 +13,7 @@ from veridical.core.errors import InputError, UsageError
 from veridical.core.example import Example
 from veridical.core.explanation import HUMAN, Explanation
 from veridical.core.files import read, spec_key
+from veridical.core.progress import Progress
 from veridical.data import Dataset
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Engine
@@ -33,9 +34,6 @@ from veridical.run.audit.scored import Method, checked, gather, model_itself
 from veridical.run.batching import Failure, Given, as_examples, each, portions
 from veridical.run.explaining import explain_to_file
 from veridical.run.specs import explanation_spec, versions
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
 
 METHODS = "attention, integrated-gradients, occlusion"
 

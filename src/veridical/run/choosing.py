@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veridical.core.errors import UsageError
+from veridical.core.progress import Progress
 from veridical.data import Dataset, in_split, load
 from veridical.data.name import file_name
 from veridical.models import Classifier
@@ -21,7 +22,7 @@ from veridical.report.audit import Audit
 from veridical.report.audit.contrasts import directed
 from veridical.report.audit.findings import Contrast
 from veridical.report.audit.publishing import publish
-from veridical.run.auditing import Progress, audit
+from veridical.run.auditing import audit
 from veridical.run.training import Trained, train
 from veridical.training import Schedule
 

@@ -13,6 +13,7 @@ from transformers import TrainerCallback
 
 from veridical.core.errors import InputError, UsageError
 from veridical.core.files.appearing import appearing
+from veridical.core.progress import Progress
 from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.data.name import file_name
 from veridical.explainers import EXPLAINERS
@@ -27,9 +28,6 @@ from veridical.training.scoring import evaluate
 
 RATIONALES = "rationales"
 _SPLITS = ("train", "dev", "test")
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True)
