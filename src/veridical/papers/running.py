@@ -108,7 +108,7 @@ class _Doing:
             documents=self.preset.tune_on,
             lose=None,
             seeds=self.preset.seeds[:1],
-            schedule=self._schedule(self.preset.seeds[0]),
+            schedule=self._schedule(site, self.preset.seeds[0]),
             model=self.preset.model,
             settings=dict(site.settings),
             callbacks=self.callbacks,
@@ -128,16 +128,19 @@ class _Doing:
             model,
             model=self.preset.model,
             objective=objective,
-            schedule=self._schedule(seed),
+            schedule=self._schedule(site, seed),
             settings=dict(site.settings),
             callbacks=self.callbacks,
         )
         return model.parent
 
-    def _schedule(self, seed: int) -> Schedule:
-        preset, metric = self.preset, self.study.kept_by
+    def _schedule(self, site: Site, seed: int) -> Schedule:
         return Schedule(
-            epochs=preset.epochs, batch_size=preset.batch_size, checks=preset.checks, metric=metric, seed=seed
+            epochs=site.epochs or self.preset.epochs,
+            batch_size=site.batch_size or self.preset.batch_size,
+            checks=self.preset.checks,
+            metric=self.study.kept_by,
+            seed=seed,
         )
 
     def _audit(self, model: Path, place: str, data: str, methods: str = "", metrics: str = "") -> Audit:
@@ -199,7 +202,7 @@ class _Doing:
             model / "fresh",
             Extraction(self.study.fresh_with, ratio),
             seeds=(seed,),
-            schedule=self._schedule(seed),
+            schedule=self._schedule(site, seed),
             callbacks=self.callbacks,
         )
         return done.trained[0].test

@@ -30,7 +30,7 @@ class Site:
     The first `audited` examples of its test split are (None: all of it), and the first `attacked`. `elsewhere` names
     other data that the same models are audited on without more training. `ratio` is the share of a text that its
     rationales keep; without one no classifier is trained on rationales here. `settings` are of the model, as
-    `max_length`.
+    `max_length`. `epochs` and `batch_size` are those of the size, unless the site has its own.
     """
 
     name: str
@@ -41,6 +41,8 @@ class Site:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     ratio: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    epochs: float | None = None
+    batch_size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -115,4 +117,6 @@ def written_site(site: Site) -> str:
     told += [f"elsewhere {data}" for data in site.elsewhere.values()]
     told += [f"rationales of {site.ratio:.0%}"] if site.ratio else []
     told += [f"{name} {value}" for name, value in site.settings.items()]
+    told += [f"{site.epochs:g} epochs"] if site.epochs else []
+    told += [f"batches of {site.batch_size}"] if site.batch_size else []
     return "; ".join(told)
