@@ -35,9 +35,10 @@ def choose(
     objective: Annotated[
         list[str], typer.Option(help="A candidate, as for `train`; repeat it. The first is the base.")
     ],
-    by: Annotated[str, typer.Option(help="The method and the metric that decide, METHOD:METRIC.")] = (
-        "attention:normalised-aopc"
-    ),
+    by: Annotated[
+        str | None,
+        typer.Option(help="The method and the metric that decide, METHOD:METRIC; default: attention, normalised AOPC."),
+    ] = None,
     documents: Annotated[int, typer.Option(min=2, help="How many documents of the dev split are audited.")] = 100,
     lose: Annotated[
         float,
@@ -62,20 +63,15 @@ def choose(
     Killed and started again, it goes on where it stopped. Test splits play no part in the choice.
     """
     from veridical.cli.progress import TrainingBar, telling
-    from veridical.core.errors import UsageError
     from veridical.core.files.appearing import appearing
     from veridical.run.choosing import choose as job
 
-    method, colon, judge = by.partition(":")
-    if not (method and colon and judge):
-        raise UsageError(f"--by cannot be {by!r}", remedy="Name both: attention:decision-flip.")
+    judges = _judges(by) if by is not None else {}
     with telling() as tell:
         found = job(
             data,
             out,
             objective,
-            method=method,
-            metric=judge,
             documents=documents,
             lose=lose,
             model=model,
@@ -84,6 +80,7 @@ def choose(
             schedule=schedule_of("choose", epochs, batch_size, rate, head_rate, checks, metric, patience),
             callbacks=[TrainingBar()],
             progress=tell,
+            **judges,
         )
     told = _plain(found)
     with appearing(Path(out) / "choice.json") as file:
@@ -92,6 +89,16 @@ def choose(
         typer.echo(json.dumps(told))
     else:
         _print(Console(highlight=False), found)
+
+
+def _judges(by: str) -> dict[str, str]:
+    """`attention:decision-flip` is a method and a metric."""
+    from veridical.core.errors import UsageError
+
+    method, colon, metric = by.partition(":")
+    if not (method and colon and metric):
+        raise UsageError(f"--by cannot be {by!r}", remedy="Name both: attention:decision-flip.")
+    return {"method": method, "metric": metric}
 
 
 def _print(console: Console, found: Choice) -> None:
