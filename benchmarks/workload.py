@@ -43,7 +43,7 @@ class Sizes:
     steps: int = 50
     engine_texts: int = 40
     many_questions: int = 10_000
-    training_batches: int = 6
+    training_batches: int = 3
     occlusion_texts: int = 24
     many_documents: int = 200
     bf16_texts: int = 100
