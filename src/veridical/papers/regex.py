@@ -7,6 +7,21 @@ from veridical.papers.study import Figure, Preset, Site, Sizes, Study
 _SUFFICIENCY, _COMPREHENSIVENESS = "sufficiency", "comprehensiveness"
 _INSTRUMENTS, _MUSIC = "amazon_musical_instruments", "amazon_digital_music"
 
+
+def _reviews(name: str, other: str) -> Site:
+    """A part of product reviews, and some of other products to look at without more training."""
+    return Site(
+        name,
+        name,
+        Sizes(400, 120, 300, balanced=True),
+        audited=20,
+        elsewhere={other: f"{other}:test[20@0]"},
+        settings={"max_length": 64},
+        epochs=3,
+        batch_size=8,
+    )
+
+
 REGEX = Study(
     name="regex",
     title="Do robustness and explanation-guided training make explanations more faithful, in and out of domain?",
@@ -41,26 +56,8 @@ REGEX = Study(
                     elsewhere={"imdb": "imdb:test[24@0]"},
                     settings={"max_length": 64},
                 ),
-                Site(
-                    _INSTRUMENTS,
-                    _INSTRUMENTS,
-                    Sizes(400, 120, 300, balanced=True),
-                    audited=20,
-                    elsewhere={_MUSIC: f"{_MUSIC}:test[20@0]"},
-                    settings={"max_length": 64},
-                    epochs=3,
-                    batch_size=8,
-                ),
-                Site(
-                    _MUSIC,
-                    _MUSIC,
-                    Sizes(400, 120, 300, balanced=True),
-                    audited=20,
-                    elsewhere={_INSTRUMENTS: f"{_INSTRUMENTS}:test[20@0]"},
-                    settings={"max_length": 64},
-                    epochs=3,
-                    batch_size=8,
-                ),
+                _reviews(_INSTRUMENTS, _MUSIC),
+                _reviews(_MUSIC, _INSTRUMENTS),
             ),
             epochs=2,
             batch_size=16,

@@ -14,16 +14,14 @@ from veridical.core.progress import Progress
 from veridical.core.registry import unknown
 from veridical.data import in_split, load
 from veridical.data.name import file_name
-from veridical.models import Classifier
 from veridical.models.loading import RECORD
 from veridical.models.starting import start
 from veridical.papers.drawing import data_of, first
 from veridical.papers.results import Results, Runs, results_of
 from veridical.papers.study import Preset, Site, Study
 from veridical.report.audit import Audit
-from veridical.report.audit.publishing import compare_folders, publish
-from veridical.run.auditing import audit
-from veridical.run.choosing import choose, model_folder
+from veridical.report.audit.publishing import compare_folders
+from veridical.run.choosing import audit_folder, choose, model_folder
 from veridical.run.extracting import Extraction
 from veridical.run.fresh import fresh
 from veridical.run.training import train
@@ -144,19 +142,10 @@ class _Doing:
         )
 
     def _audit(self, model: Path, place: str, data: str, methods: str = "", metrics: str = "") -> Audit:
-        out, told = _audit_folder(model, place), f"{model.parent.name}/{model.name} on {place}"
-        found = audit(
-            Classifier.load(model / "model"),
-            load(data),
-            methods or self.study.methods,
-            metrics or self.study.metrics,
-            out=out,
-            timed=0,
-            reverse=False,
-            progress=lambda what, done, total: self.progress(f"{told}: {what}", done, total),
-        )
-        publish(out)
-        return found
+        told = f"{model.parent.name}/{model.name} on {place}"
+        methods, metrics = methods or self.study.methods, metrics or self.study.metrics
+        goal = _audit_folder(model, place)
+        return audit_folder(model / "model", load(data), methods, metrics, goal, told, self.progress)
 
     def _likeness(
         self, site: Site, data: str, models: Sequence[Path], place: str, examples: str

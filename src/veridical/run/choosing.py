@@ -88,7 +88,7 @@ def choose(
     wanted = list(dict.fromkeys(OBJECTIVES.written(OBJECTIVES.create(each)) for each in objectives))
     if len(wanted) < 2:
         raise UsageError("there is nothing to choose from", remedy="Give at least two different objectives.")
-    trial = _Trial(method, metric, load(rest.get("dev") or in_split(data, "dev"))[:documents], progress)
+    examples = load(rest.get("dev") or in_split(data, "dev"))[:documents]
     trained, audits = list[list[Trained]](), list[list[Audit]]()
     for objective in wanted:
         trained.append([])
@@ -97,8 +97,9 @@ def choose(
             folder, own = model_folder(out, objective, seed), replace(schedule or Schedule(), seed=seed)
             progress(f"training with {objective}, seed {seed}", 0, 1)
             trained[-1].append(train(data, folder, objective=objective, schedule=own, **rest))
-            audits[-1].append(trial.audit(folder, f"{objective}, seed {seed}"))
-    return _choice(trial, wanted, trained, audits, (schedule or Schedule()).metric, lose)
+            goal, told = folder.parent / "audit-dev", f"{objective}, seed {seed}"
+            audits[-1].append(audit_folder(folder, examples, method, metric, goal, told, progress))
+    return _choice(wanted, trained, audits, (schedule or Schedule()).metric, lose)
 
 
 def model_folder(out: str | PathLike[str], objective: str, seed: int) -> Path:
@@ -107,42 +108,37 @@ def model_folder(out: str | PathLike[str], objective: str, seed: int) -> Path:
     return Path(out) / file_name(written) / f"seed-{seed}" / "model"
 
 
-@dataclass(frozen=True)
-class _Trial:
-    method: str
-    metric: str
-    examples: Dataset
-    progress: Progress
+def audit_folder(
+    model: Path, examples: Dataset, methods: str, metrics: str, out: Path, told: str, progress: Progress
+) -> Audit:
+    """Audit one of several models that are compared: without times and reversed orders, which say nothing of that."""
+    found = audit(
+        Classifier.load(model),
+        examples,
+        methods,
+        metrics,
+        out=out,
+        timed=0,
+        reverse=False,
+        progress=lambda what, done, total: progress(f"{told}: {what}", done, total),
+    )
+    publish(out)
+    return found
 
-    def audit(self, model: Path, told: str) -> Audit:
-        goal = model.parent / "audit-dev"
-        found = audit(
-            Classifier.load(model),
-            self.examples,
-            self.method,
-            self.metric,
-            out=goal,
-            timed=0,
-            reverse=False,
-            progress=lambda what, done, total: self.progress(f"{told}: {what}", done, total),
-        )
-        publish(goal)
-        return found
 
-    def values(self, audits: Sequence[Audit]) -> NDArray[np.float64]:
-        """A number for each seed and document, [S, D]."""
-        return np.stack([found.values(found.metrics[0].name, found.methods[0].name) for found in audits])
+def _values(audits: Sequence[Audit]) -> NDArray[np.float64]:
+    """A number for each seed and document, [S, D]."""
+    return np.stack([found.values(found.metrics[0].name, found.methods[0].name) for found in audits])
 
 
 def _choice(
-    trial: _Trial,
     objectives: Sequence[str],
     trained: Sequence[Sequence[Trained]],
     audits: Sequence[Sequence[Audit]],
     figure: str | None,
     lose: float | None,
 ) -> Choice:
-    judge, values = audits[0][0].metrics[0], [trial.values(each) for each in audits]
+    judge, values = audits[0][0].metrics[0], [_values(each) for each in audits]
     figure = figure or next(name for name in ("pearson", "accuracy") if name in trained[0][0].dev)
     skills = [statistics.fmean(each.dev[figure] for each in runs) for runs in trained]
     sign = -1 if figure == "loss" else 1
