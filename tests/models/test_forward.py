@@ -89,6 +89,14 @@ def test_embeddings_fed_back_give_the_same(make: Make, any_name: str, examples: 
         torch.testing.assert_close(classifier.run(rows).logits, ids_only)  # the hook is gone
 
 
+def test_embeddings_given_take_the_place_of_the_table(examples: list[Example]) -> None:
+    classifier = family("bert")
+    rows = classifier.encode(examples).rows
+    table = classifier.model.get_input_embeddings().weight
+    logits = classifier.run(rows, embeds=classifier.embed(rows).detach()).logits
+    assert torch.autograd.grad(logits.sum(), table, allow_unused=True) == (None,)
+
+
 @pytest.mark.parametrize("frozen", [False, True])
 def test_gradients_reach_every_word(any_name: str, examples: list[Example], frozen: bool) -> None:
     classifier = family(any_name)

@@ -39,15 +39,23 @@ def forwards(objective):
     return len(runs)
 
 
-def test_the_terms_are_those_of_its_parts():
-    classifier, examples = text_classifier()
-    torch.manual_seed(0)
-    terms = step(Regex(l1=2.0, l2=0.1, l3=0.3, l4=0.7, every=1), classifier, examples)
-    torch.manual_seed(0)
-    apart = [
-        step(objective, classifier, examples)
-        for objective in (InputGradient(0.1), VirtualAdversarial(0.3), ExplanationGuided(0.7))
-    ]
+@pytest.mark.parametrize("settings", [{}, {"max_length": 8, "long": "window"}], ids=["rows", "windows"])
+@pytest.mark.parametrize("replace", ["mask", "zero", "pad_attn"])
+def test_the_terms_and_their_gradients_are_those_of_its_parts(settings, replace):
+    classifier, examples = text_classifier(**settings)
+
+    def made(*objectives):
+        """The terms of some objectives, and the length of their gradient by each of the weights."""
+        torch.manual_seed(0)
+        terms = [step(objective, classifier, examples) for objective in objectives]
+        classifier.model.zero_grad()
+        sum(value for each in terms for name, value in each.items() if name != "cross_entropy").backward()
+        lengths = [values.grad.norm().item() for values in classifier.model.parameters()]
+        return {name: value.item() for each in terms for name, value in each.items()}, lengths
+
+    terms, lengths = made(Regex(l1=2.0, l2=0.1, l3=0.3, l4=0.7, replace=replace, every=1))
+    parts = InputGradient(0.1), VirtualAdversarial(0.3), ExplanationGuided(0.7, replace=replace)
+    apart, lengths_apart = made(*parts)
     assert list(terms) == [
         "cross_entropy",
         "input_gradient",
@@ -55,10 +63,8 @@ def test_the_terms_are_those_of_its_parts():
         "virtual_adversarial",
         "explanation_guided",
     ]
-    assert terms.pop("cross_entropy").item() == pytest.approx(2 * apart[0]["cross_entropy"].item())
-    for name, value in terms.items():
-        expected = next(part[name] for part in apart if name in part)
-        assert value.item() == pytest.approx(expected.item(), rel=1e-4), name
+    assert terms == pytest.approx({**apart, "cross_entropy": 2 * apart["cross_entropy"]}, rel=1e-4)
+    assert lengths == pytest.approx(lengths_apart, rel=1e-3, abs=1e-6)
 
 
 def test_every_option_reaches_its_part():
@@ -79,7 +85,7 @@ def test_a_term_of_weight_zero_is_not_computed():
     assert forwards(Regex(l3=0, l4=0, every=1)) == 1 + 1  # the embeddings, to differentiate by
     assert forwards(Regex(l2=0, l4=0, every=1)) == 1 + 2 + 1  # two steps and the shifted text; the clean one is there
     assert forwards(Regex(l2=0, l3=0, every=1)) == 1 + 1 + 1  # all points of the way at once, and the masked text
-    assert forwards(Regex(every=1)) == 1 + 1 + 3 + 2
+    assert forwards(Regex(every=1)) == 1 + 1 + 2 + 1 + 1  # shifted and masked texts at once
 
 
 def test_needs_follow_the_weights():

@@ -23,10 +23,6 @@ def case():
     return Case.of_output(classifier, batch, classifier.forward(batch))
 
 
-def shift(objective, case):
-    return objective.shift(case, case.classifier.embed(case.batch.rows).detach(), case.output.logits.detach())
-
-
 def test_without_a_shift_and_without_dropout_it_is_zero(case):
     assert VirtualAdversarial(sigma=0, eta=0).divergence(case).item() == pytest.approx(0, abs=1e-10)
 
@@ -41,7 +37,7 @@ def test_with_dropout_the_passes_differ(case):
 
 @pytest.mark.parametrize(("projection", "low", "high"), [("unit", 0.99, 1.0), ("ball", 0.0, 1e-5)])
 def test_the_size_of_the_shift(case, projection, low, high):
-    largest = shift(VirtualAdversarial(projection=projection), case).abs().amax(-1)
+    largest = VirtualAdversarial(projection=projection).shift(case).abs().amax(-1)
     lengths = case.batch.rows.lengths
     present = torch.arange(largest.shape[1])[None] < lengths[:, None]
     assert not present.all()
@@ -72,9 +68,10 @@ def test_a_shift_does_not_depend_on_the_neighbours():
     def found(some):
         batch = classifier.encode(some)
         embeds = classifier.embed(batch.rows).detach()
-        elsewhere = classifier.run(batch.rows, embeds=embeds.flip(2)).logits.detach()  # or the gradient would be 0
-        case = Case.of_output(classifier, batch, classifier.forward(batch))
-        return VirtualAdversarial(sigma=0, eta=1.0, steps=1, eps=1e-9).shift(case, embeds, elsewhere)
+        elsewhere = classifier.run(batch.rows, embeds=embeds.flip(2))  # or the gradient would be 0
+        return VirtualAdversarial(sigma=0, eta=1.0, steps=1, eps=1e-9).shift(
+            Case.of_output(classifier, batch, elsewhere)
+        )
 
     alone, together = found(examples[:1]), found(examples)
     assert alone.abs().max() > 0.99

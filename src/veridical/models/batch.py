@@ -115,6 +115,14 @@ class Output:
             raise ValueError("a regression model has no probabilities")
         return self.logits.softmax(-1)
 
+    def part(self, which: slice) -> Output:
+        """What was said of some of the rows."""
+
+        def cut(layers: tuple[Tensor, ...] | None) -> tuple[Tensor, ...] | None:
+            return None if layers is None else tuple(layer[which] for layer in layers)
+
+        return Output(self.logits[which], cut(self.attentions), cut(self.hidden), self.local)
+
     def from_first_token(self, weights: Tensor) -> Tensor:
         """The part of a layer's attention (or its gradient) that belongs to the first token, [B, H, T]."""
         return weights[..., 0] if self.local else weights[:, :, 0]

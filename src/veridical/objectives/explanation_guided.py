@@ -13,7 +13,7 @@ from veridical.explainers.attention import last_cls
 from veridical.explainers.gradients import aggregate
 from veridical.masking import ERASERS, Case
 from veridical.masking.ranking import places, share
-from veridical.models import Output
+from veridical.models import Classifier, Output, Rows
 from veridical.objectives.attributions import Attribution, attributions
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.divergence import kl
@@ -68,10 +68,13 @@ class ExplanationGuided:
 
     def divergence(self, case: Case) -> Tensor:
         """The mean divergence of attention and attribution for texts, plus that for texts without some tokens."""
-        rows = case.batch.rows
-        whole = last_cls(case.output, rows)  # [R, L]
-        shares = self.shares(case).to(whole)
-        part = last_cls(self.run_without(case, self.least(case, shares)), rows)
+        shares = self.shares(case)
+        return self.apart(case, shares, self.run_without(case.classifier, case.batch.rows, self.least(case, shares)))
+
+    def apart(self, case: Case, shares: Tensor, without: Output) -> Tensor:
+        """The mean divergence, given the shares and what the model says of the texts without some tokens."""
+        whole, part = (last_cls(output, case.batch.rows) for output in (case.output, without))  # [R, L] each
+        shares = shares.to(whole)
         return mean_over_examples(case, self._apart(whole, shares) + self._apart(part, shares))
 
     def shares(self, case: Case) -> Tensor:
@@ -90,14 +93,20 @@ class ExplanationGuided:
         kept = count - share(self.ratio, count)
         return words & (places(shares.cpu(), words) >= kept[:, None])
 
-    def run_without(self, case: Case, gone: Tensor) -> Output:
-        """What the model says and attends to when something else stands in the place of some tokens."""
-        rows, classifier = case.batch.rows, case.classifier
+    def run_without(self, classifier: Classifier, rows: Rows, gone: Tensor, shift: Tensor | None = None) -> Output:
+        """What the model says and attends to when something else stands in the place of some tokens.
+
+        `shift` [R, L, d] is added to the embeddings.
+        """
+        embeds = None
         if self.replace == "random":
-            return classifier.run(rows, embeds=_shuffled(classifier.embed(rows), gone, rows.unit_of), attentions=True)
-        places_as_units = torch.arange(gone.shape[1]).where(rows.unit_of >= 0, -1)  # erasers erase units
-        single = dataclasses.replace(rows, unit_of=places_as_units)
-        return classifier.run(ERASERS.create(self.replace)(classifier, single, ~gone), attentions=True)
+            embeds = _shuffled(classifier.embed(rows), gone, rows.unit_of)
+        else:
+            places_as_units = torch.arange(gone.shape[1]).where(rows.unit_of >= 0, -1)  # erasers erase units
+            rows = ERASERS.create(self.replace)(classifier, dataclasses.replace(rows, unit_of=places_as_units), ~gone)
+        if shift is not None:
+            embeds = shift + (classifier.embed(rows) if embeds is None else embeds)
+        return classifier.run(rows, embeds=embeds, attentions=True)
 
     def _apart(self, attention: Tensor, shares: Tensor) -> Tensor:
         """The divergence of each row, [R]; 0 where there are no shares to compare with."""

@@ -12,7 +12,7 @@ from veridical.masking import Case
 from veridical.models import Classifier
 from veridical.models.transformer import Transformer
 from veridical.objectives.cross_entropy import CrossEntropy
-from veridical.objectives.portion import outputs_of, portion
+from veridical.objectives.portion import embeddings_of, outputs_of, portion
 
 _INSIDE_ROOT = 1e-12
 
@@ -50,7 +50,7 @@ class InputGradient:
     def lengths(self, case: Case) -> Tensor:
         """The length of the loss's gradient for each example, [B], differentiable."""
         rows = case.batch.rows
-        embeds = case.classifier.embed(rows)  # [R, L, d]
+        embeds = embeddings_of(case)
         embeds = embeds if embeds.requires_grad else embeds.requires_grad_()  # a frozen table gives constants
         loss = _summed_loss(case, outputs_of(case, embeds))
         (gradient,) = torch.autograd.grad(loss, embeds, create_graph=True)

@@ -31,15 +31,24 @@ def portion(case: Case, every: int) -> Case:
     return _part(case, chosen)
 
 
+def embeddings_of(case: Case) -> Tensor:
+    """The embeddings [R, L, d] of a case's rows, with gradients; looked up once for all terms that start from them."""
+    return case.once("embeddings", lambda: case.classifier.embed(case.batch.rows))
+
+
 def outputs_of(case: Case, embeds: Tensor) -> Tensor:
     """The logits [B, C] of a case's examples when their rows have these embeddings [R, L, d], with gradients."""
-    rows = case.batch.rows
-    return average_windows(case.classifier.run(rows, embeds=embeds).logits, rows.owner, len(case))
+    return averaged(case, case.classifier.run(case.batch.rows, embeds=embeds).logits)
+
+
+def averaged(case: Case, values: Tensor) -> Tensor:
+    """Values per row [R, C] as values per example [B, C]; an example of several windows has their mean."""
+    return average_windows(values, case.batch.rows.owner, len(case))
 
 
 def mean_over_examples(case: Case, values: Tensor) -> Tensor:
-    """The mean over examples of values per row [R]; an example of several windows has their mean."""
-    return average_windows(values[:, None], case.batch.rows.owner, len(case)).mean()
+    """The mean over examples of values per row [R]."""
+    return averaged(case, values[:, None]).mean()
 
 
 def _part(case: Case, chosen: Tensor) -> Case:

@@ -12,7 +12,7 @@ from veridical.masking import Case
 from veridical.models import Rows
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.divergence import gap
-from veridical.objectives.portion import outputs_of, portion
+from veridical.objectives.portion import embeddings_of, outputs_of, portion
 
 Projection = Literal["unit", "ball"]
 """A perturbation whose largest number at each token is 1, or at most `eps`."""
@@ -54,13 +54,16 @@ class VirtualAdversarial:
 
     def divergence(self, case: Case) -> Tensor:
         """The mean divergence of the outputs for clean and for shifted embeddings."""
+        return self.apart(case, outputs_of(case, embeddings_of(case) + self.shift(case)))
+
+    def apart(self, case: Case, shifted: Tensor) -> Tensor:
+        """The mean divergence, given the logits [B, C] for shifted embeddings."""
         clean = case.output.logits
-        embeds = case.classifier.embed(case.batch.rows)  # [R, L, d]
-        shifted = outputs_of(case, embeds + self.shift(case, embeds.detach(), clean.detach()))
         return gap(case, shifted, clean.detach() if self.stop_gradient else clean).mean()
 
-    def shift(self, case: Case, embeds: Tensor, clean: Tensor) -> Tensor:
+    def shift(self, case: Case) -> Tensor:
         """The perturbation [R, L, d] that changes the output most, as far as a few steps find it; 0 at padding."""
+        embeds, clean = embeddings_of(case).detach(), case.output.logits.detach()
         present = _present(case.batch.rows).to(embeds)
         delta = self.sigma * torch.randn_like(embeds) * present
         for _ in range(self.steps):
