@@ -32,6 +32,7 @@ from veridical.cli.main import INTERRUPTED, app
 from veridical.cli.options import PARTIAL
 from veridical.core.errors import VeridicalError
 from veridical.core.files.table import SCHEMA
+from veridical.core.limits import limits_of
 from veridical.core.registry import Registry, options_of
 from veridical.data import DATASETS
 from veridical.data.columns import Columns
@@ -94,10 +95,11 @@ def listed(name: str, *columns: str) -> str:
 
 def options(cls: type) -> str:
     """The options of a registered class, one per row."""
-    hints = typing.get_type_hints(cls)
+    hints, limits = typing.get_type_hints(cls), limits_of(cls)
     rows = [
-        {"option": name, "default": _default(option), "values": _values(hints[name])}
+        {"option": name, "default": _default(option), "values": ", ".join([_values(hints[name]), *limited])}
         for name, option in options_of(cls).items()
+        for limited in [[str(limits[name])] if name in limits else []]
     ]
     return table(rows) if rows else "No options."
 

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from veridical.core.errors import UsageError
 from veridical.explainers.attention import last_cls
 from veridical.masking import Case
 from veridical.objectives.portion import mean_over_examples, outputs_of, portion
@@ -55,11 +54,6 @@ def test_the_same_state_of_chance_gives_the_same_examples():
     first = [portion(case, 4).batch.examples for _ in range(8)]
     torch.set_rng_state(state)
     assert [portion(case, 4).batch.examples for _ in range(8)] == first
-
-
-def test_none_is_refused():
-    with pytest.raises(UsageError, match="every=0 leaves no example"):
-        portion(case_of(*text_classifier()), 0)
 
 
 def test_windows_are_averaged():

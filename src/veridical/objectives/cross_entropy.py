@@ -8,6 +8,7 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn import functional
 
+from veridical.core.limits import Probability, check_limits
 from veridical.masking import Case
 
 
@@ -15,8 +16,11 @@ from veridical.masking import Case
 class CrossEntropy:
     """The baseline that every explanation-aware objective adds to. `smoothing` spreads some of the target mass."""
 
-    smoothing: float = 0.0
+    smoothing: Probability = 0.0
     needs: ClassVar[frozenset[str]] = frozenset()
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         logits, gold = case.output.logits, case.gold.to(case.output.logits.device)

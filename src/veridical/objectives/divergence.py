@@ -17,7 +17,7 @@ def kl(p: Tensor, q: Tensor) -> Tensor:
 
 def symmetric_kl(logits: Tensor, others: Tensor) -> Tensor:
     """KL(p||q) + KL(q||p) of the classes that logits stand for, [..., C] and [..., C] give [...]."""
-    logs, other_logs = logits.log_softmax(-1), others.log_softmax(-1)
+    logs, other_logs = logits.float().log_softmax(-1), others.float().log_softmax(-1)
     return ((logs.exp() - other_logs.exp()) * (logs - other_logs)).sum(-1)
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from veridical.core.limits import Count, Share, Weight, check_limits
 from veridical.explainers.attention import last_cls
 from veridical.explainers.gradients import aggregate
 from veridical.masking import ERASERS, Case
@@ -40,15 +41,18 @@ class ExplanationGuided:
     `normaliser=sum` can make no shares of them, count 0.
     """
 
-    weight: float = 0.01
+    weight: Weight = 0.01
     attribution: Attribution = "integrated-gradients"
     aggregation: Literal["l2", "mean"] = "l2"
-    steps: int = 4
-    ratio: float = 0.15
+    steps: Count = 4
+    ratio: Share = 0.15
     replace: Replacement = "mask"
     direction: Direction = "att,q"
     normaliser: Sharing = "sum"
-    every: int = 1
+    every: Count = 1
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
     @property
     def needs(self) -> frozenset[str]:

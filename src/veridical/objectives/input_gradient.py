@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from veridical.core.limits import Count, Weight, check_limits
 from veridical.masking import Case
 from veridical.models import Classifier
 from veridical.models.transformer import Transformer
@@ -26,10 +27,13 @@ class InputGradient:
     weight decay already does much the same. `every` computes the gradient for one in so many examples of each batch.
     """
 
-    weight: float = 0.01
+    weight: Weight = 0.01
     parameters: bool = True
     squared: bool = False
-    every: int = 1
+    every: Count = 1
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
     @property
     def needs(self) -> frozenset[str]:

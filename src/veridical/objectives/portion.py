@@ -9,7 +9,6 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from veridical.core.errors import UsageError
 from veridical.masking import Case
 from veridical.models import Batch, Output, Rows
 from veridical.models.classifier import average_windows
@@ -23,8 +22,6 @@ def portion(case: Case, every: int) -> Case:
     The mean of a term over such a portion is, but for chance, that over the batch: the term keeps its weight and costs
     less. Chance is torch's own, whose state checkpoints keep, so a resumed training chooses the same examples.
     """
-    if every < 1:
-        raise UsageError(f"every={every} leaves no example", remedy="1 takes all, 2 every other one.")
     if every == 1:
         return case
     chosen = torch.randperm(len(case))[: -(-len(case) // every)].sort().values

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from veridical.core.errors import UnsupportedError
 from veridical.core.example import Example
+from veridical.core.limits import Probability, Weight, check_limits
 from veridical.masking import ERASERS, Case
 from veridical.models import Classifier
 from veridical.objectives.cross_entropy import CrossEntropy
@@ -30,14 +31,15 @@ class RandomErasure:
     examples, and with `empty` another.
     """
 
-    weight: float = 1.0
-    chance: float = 0.5
+    weight: Weight = 1.0
+    chance: Probability = 0.5
     eraser: str = "mask"
     towards: Literal["gold", "own"] = "gold"
-    empty: float = 0.0
+    empty: Weight = 0.0
     weights: ClassVar[tuple[str, ...]] = ("weight", "empty")
 
     def __post_init__(self) -> None:
+        check_limits(self)
         ERASERS.create(self.eraser)  # a wrong name is told now, not when training starts
 
     @property

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.example import Example
+from veridical.core.limits import Positive, Share, Weight, check_limits
 from veridical.explainers.attention import last_cls
 from veridical.explainers.gradients import input_gradient
 from veridical.masking import ERASERS, Case
@@ -35,18 +36,19 @@ class Rationale:
     input x gradient one more of each.
     """
 
-    sufficiency: float = 1.0
-    comprehensiveness: float = 1.0
-    ratio: float = 0.2
+    sufficiency: Weight = 1.0
+    comprehensiveness: Weight = 1.0
+    ratio: Share = 0.2
     attribution: Literal["attention", "input-x-gradient"] = "attention"
     eraser: str = "mask"
     margin: float = 0.1
     target: Literal["gold", "predicted"] = "gold"
     keep: Literal["hard", "soft"] = "hard"
-    temperature: float = 0.1
+    temperature: Positive = 0.1
     weights: ClassVar[tuple[str, ...]] = ("sufficiency", "comprehensiveness")
 
     def __post_init__(self) -> None:
+        check_limits(self)
         if ERASERS.create(self.eraser).needs == "delete" and self.keep == "soft":
             raise UsageError("a word cannot be half deleted", remedy="Use keep=hard, or eraser=zero, mask or pad.")
 

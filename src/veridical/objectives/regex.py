@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from veridical.core.limits import Count, Number, Positive, Share, Weight, check_limits
 from veridical.masking import Case
 from veridical.objectives.attributions import Attribution
 from veridical.objectives.cross_entropy import CrossEntropy
@@ -29,26 +30,29 @@ class Regex:
     shifted and masked texts share one.
     """
 
-    l1: float = 1.0
-    l2: float = 0.01
-    l3: float = 0.5
-    l4: float = 0.01
+    l1: Weight = 1.0
+    l2: Weight = 0.01
+    l3: Weight = 0.5
+    l4: Weight = 0.01
     parameters: bool = True
     squared: bool = False
-    sigma: float = 1e-5
-    adversarial_steps: int = 2
-    eta: float = 1e-3
+    sigma: Weight = 1e-5
+    adversarial_steps: Number = 2
+    eta: Weight = 1e-3
     projection: Projection = "unit"
-    eps: float = 1e-5
+    eps: Positive = 1e-5
     stop_gradient: bool = False
     attribution: Attribution = "integrated-gradients"
     aggregation: Literal["l2", "mean"] = "l2"
-    steps: int = 4
-    ratio: float = 0.15
+    steps: Count = 4
+    ratio: Share = 0.15
     replace: Replacement = "mask"
     direction: Direction = "att,q"
     normaliser: Sharing = "sum"
-    every: int = 8
+    every: Count = 8
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
     @property
     def needs(self) -> frozenset[str]:

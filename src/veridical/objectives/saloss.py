@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from veridical.core.example import Example
+from veridical.core.limits import Weight, check_limits
 from veridical.explainers.attention import first_token_mean, last_cls
 from veridical.masking import Case
 from veridical.models import Classifier, Rows
@@ -35,7 +36,7 @@ class SaLoss:
     part with salience 0, and the divergences of a batch are summed and squared.
     """
 
-    lam: float = 1e-3
+    lam: Weight = 1e-3
     salience: str = "textrank"
     normaliser: Literal["softmax", "sum"] = "softmax"
     form: Literal["text", "code"] = "text"
@@ -45,6 +46,7 @@ class SaLoss:
     }
 
     def __post_init__(self) -> None:
+        check_limits(self)
         SALIENCES.create(self.salience)  # a wrong name is told now, not when training starts
 
     @property

@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from veridical.core.limits import Count, Number, Positive, Weight, check_limits
 from veridical.masking import Case
 from veridical.models import Rows
 from veridical.objectives.cross_entropy import CrossEntropy
@@ -30,14 +31,17 @@ class VirtualAdversarial:
     output alone. `every` computes the term for one in so many examples of each batch.
     """
 
-    weight: float = 0.5
-    sigma: float = 1e-5
-    steps: int = 2
-    eta: float = 1e-3
+    weight: Weight = 0.5
+    sigma: Weight = 1e-5
+    steps: Number = 2
+    eta: Weight = 1e-3
     projection: Projection = "unit"
-    eps: float = 1e-5
+    eps: Positive = 1e-5
     stop_gradient: bool = False
-    every: int = 1
+    every: Count = 1
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
     @property
     def needs(self) -> frozenset[str]:

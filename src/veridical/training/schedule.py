@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from veridical.core.limits import Count, Positive, Weight, Within, check_limits
 
 Metric = Literal["accuracy", "macro_f1", "pearson", "loss"]
 
@@ -19,17 +21,20 @@ class Schedule:
     logger: tensorboard, mlflow, wandb.
     """
 
-    epochs: float = 3.0
-    batch_size: int = 32
-    rate: float | None = None
-    head_rate: float | None = None
-    warmup: float = 0.1
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    checks: int = 2
+    epochs: Positive = 3.0
+    batch_size: Count = 32
+    rate: Positive | None = None
+    head_rate: Positive | None = None
+    warmup: Weight = 0.1
+    weight_decay: Weight = 0.01
+    clip: Weight = 1.0
+    checks: Count = 2
     metric: Metric | None = None
-    patience: int | None = None
-    accumulate: int = 1
+    patience: Count | None = None
+    accumulate: Count = 1
     bf16: bool = False
     report_to: str = "none"
-    seed: int = 0
+    seed: Annotated[int, Within(0, 2**32 - 1)] = 0
+
+    def __post_init__(self) -> None:
+        check_limits(self)
