@@ -74,6 +74,41 @@ def test_a_single_class_is_named_before_there_is_a_model(tmp_path, model):
     assert not (tmp_path / "run").exists()
 
 
+def folder_of(tmp_path, **splits):
+    """Data with a file for each split."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for split, lines in splits.items():
+        (folder / f"{split}.csv").write_text("\n".join(lines) + "\n")
+    return str(folder)
+
+
+LINES = ["text,label", *["good film,pos", "bad film,neg"] * 4]
+
+
+def test_a_test_split_without_labels_is_no_test_split(tmp_path):
+    data = folder_of(tmp_path, train=LINES, dev=LINES, test=["text", "good film"])
+    done = train(data, tmp_path / "run", model="tiny", schedule=QUICK)
+    assert done.dev
+    assert done.test == {}
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_a_label_that_only_a_later_split_has_is_named_before_training(tmp_path, split):
+    splits = {"train": LINES, "dev": LINES, "test": LINES, split: [*LINES, "odd film,odd"]}
+    with pytest.raises(InputError, match="'odd' is not a label of this model. It knows: neg, pos"):
+        train(folder_of(tmp_path, **splits), tmp_path / "run", model="tiny", schedule=QUICK)
+    assert not list((tmp_path / "run").glob("checkpoint-*"))
+
+
+@pytest.mark.parametrize(("labels", "metric"), [(("pos", "neg"), "pearson"), ((0.5, 1.25), "accuracy")])
+def test_a_metric_of_another_task_is_refused_before_training(tmp_path, labels, metric):
+    lines = ["text,label", *[f"one film,{labels[0]}", f"other film,{labels[1]}"] * 4]
+    data = folder_of(tmp_path, train=lines, dev=lines)
+    with pytest.raises(UsageError, match=f"have no {metric} to keep the best checkpoint by"):
+        train(data, tmp_path / "run", model="tiny", schedule=Schedule(epochs=1, checks=1, metric=metric))
+
+
 def test_two_trainings_do_not_share_a_folder(tmp_path):
     lock = OutputLock(tmp_path / "run")
     with pytest.raises(StorageError, match="run is being written by another process"):

@@ -60,6 +60,8 @@ def train(
         return done
     examples, held_out, test = _splits(data, dev)
     classifier = start(model, examples, _labels(examples), schedule.seed, **(settings or {}))
+    if test:
+        classifier.gold(test.examples)  # a label that it does not know is named now, not after the training
     with _sole_writer(folder):
         _write(folder / RECORD, {**spec, "done": False})
         fitted = fit(classifier, OBJECTIVES.create(objective), examples, held_out, folder, schedule, callbacks)
@@ -80,11 +82,16 @@ def _splits(data: str, dev: str | None) -> tuple[Dataset, Dataset, Dataset | Non
         raise InputError(f"{name} has no labels", field="label", remedy="Name the label column: data.csv(label=...).")
     if not examples.is_regression:
         check_classes(examples.examples)
+    return examples, load(dev or in_split(data, "dev")), test_of(data)
+
+
+def test_of(data: str) -> Dataset | None:
+    """The test split; none where there is none, or where its labels are kept secret, as those of benchmarks are."""
     try:
         test = load(in_split(data, "test"))
     except UsageError:
-        test = None
-    return examples, load(dev or in_split(data, "dev")), test
+        return None
+    return None if all(example.label is None for example in test) else test
 
 
 def _labels(examples: Dataset) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback, TrainingArguments
 from transformers.trainer_utils import set_seed
 
-from veridical.core.errors import InputError, ModelError
+from veridical.core.errors import InputError, ModelError, UsageError
 from veridical.core.example import Example
 from veridical.models.quiet import quietly
 from veridical.models.transformer import Transformer
@@ -52,7 +52,7 @@ def fit(
     order of examples and dropout; the head's first weights come with the classifier.
     """
     schedule = schedule or Schedule()
-    _check(classifier, objective, examples, dev)
+    _check(classifier, objective, examples, dev, schedule.metric)
     folder = Path(out)
     objective = prepare(objective, classifier, examples)
     set_seed(schedule.seed)
@@ -81,15 +81,27 @@ def remove_checkpoints(out: str | PathLike[str]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _check(classifier: Transformer, objective: Objective, examples: Sequence[Example], dev: Sequence[Example]) -> None:
+def _check(
+    classifier: Transformer,
+    objective: Objective,
+    examples: Sequence[Example],
+    dev: Sequence[Example],
+    metric: str | None,
+) -> None:
     for part in parts_of(objective):
         classifier.require(*part.needs, asker=OBJECTIVES.name_of(part))
     for split, chosen in (("training", examples), ("dev", dev)):
         if not chosen:
             raise InputError(f"the {split} split is empty", remedy="Choose a larger one.")
-    classifier.gold(examples)  # an unknown label is named now, not after an epoch
+        classifier.gold(chosen)  # an unknown label is named now, not after an epoch
     if not classifier.is_regression:
         check_classes(examples)
+    if metric not in (None, "loss") and classifier.is_regression != (metric == "pearson"):
+        task = "numbers" if classifier.is_regression else "classes"
+        raise UsageError(
+            f"models of {task} have no {metric} to keep the best checkpoint by",
+            remedy=f"Use {'pearson' if classifier.is_regression else 'accuracy, macro_f1'} or loss.",
+        )
 
 
 def check_classes(examples: Sequence[Example]) -> None:
