@@ -4,15 +4,17 @@ import json
 
 import pytest
 
-from veridical import load_data
-from veridical.core.errors import UsageError
+from veridical import Classifier, load_data
+from veridical.core.errors import InputError, UsageError
 from veridical.run.extracting import Extraction
 from veridical.run.fresh import fresh
 from veridical.run.seeds import spread
+from veridical.run.training import train
 from veridical.training import Schedule
 
 DATA = "planted(train=400, length=8)"
 QUICK = Schedule(epochs=4, checks=1)
+SHORT = Schedule(epochs=1, checks=1)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +71,48 @@ def test_an_explanation_says_how_rationales_were_cut(done):
     assert told["method"]["name"] == "occlusion"
     assert (told["ratio"], told["rationale"], told["order"]) == (0.2, "top-k", "text")
     assert told["model"]["fingerprint"]
+
+
+def test_what_a_model_holds_is_kept_whole(tmp_path):
+    data = "planted-pairs(train=60, dev=20, test=20)"
+    train(data, tmp_path / "model", model="tiny", schedule=SHORT, settings={"hold": "text"})
+    fresh(tmp_path / "model", tmp_path / "fresh", Extraction("attention", 0.3), schedule=SHORT)
+    for example, cut in zip(load_data(f"{data}:test"), load_data(f"{tmp_path}/fresh/rationales:test"), strict=True):
+        assert cut.inputs["text"] == example.inputs["text"]
+        whole, kept = str(example.inputs["text_pair"]).split(), str(cut.inputs["text_pair"]).split()
+        assert 0 < len(kept) < len(whole)
+        assert set(kept) <= set(whole)
+    assert Classifier.load(tmp_path / "fresh" / "model").hold == "text"
+
+
+def test_whole_numbers_that_were_measured_stay_numbers(tmp_path):
+    lines = ["text,label", *[f"word {index} here,{index % 5}" for index in range(20)]]
+    (tmp_path / "data").mkdir()
+    for split in ("train", "dev"):
+        (tmp_path / "data" / f"{split}.csv").write_text("\n".join(lines) + "\n")
+    train(f"{tmp_path}/data(task=regression)", tmp_path / "model", model="tiny", schedule=SHORT)
+    done = fresh(tmp_path / "model", tmp_path / "fresh", Extraction("attention", 0.5), schedule=SHORT)
+    assert done.trained[0].dev.keys() == {"loss", "pearson"}
+
+
+def test_the_dev_data_of_the_model_is_used_again(trained, tmp_path):
+    dev = f"{DATA}:test[:30]"
+    train(DATA, tmp_path / "model", model="tiny", dev=dev, schedule=SHORT)
+    fresh(tmp_path / "model", tmp_path / "fresh", Extraction("attention", 0.2), schedule=SHORT)
+    assert [each.id for each in load_data(f"{tmp_path}/fresh/rationales:dev")] == [each.id for each in load_data(dev)]
+
+
+def test_figures_of_other_data_are_not_said_to_be_of_this(trained, tmp_path):
+    other = "planted(train=60, length=8, seed=5)"
+    done = fresh(trained, tmp_path / "fresh", Extraction("attention", 0.2), data=other, schedule=SHORT)
+    assert done.whole == {}
+
+
+def test_other_data_with_other_labels_is_refused_before_training(trained, tmp_path):
+    (tmp_path / "stars.csv").write_text("text,label\ngood film,five\nbad film,one\n")
+    with pytest.raises(InputError, match="'five' is not a label of this model"):
+        fresh(trained, tmp_path / "fresh", schedule=SHORT, elsewhere={f"{tmp_path}/stars.csv:all": 0.2})
+    assert not (tmp_path / "fresh").exists()
 
 
 def test_the_spread_of_figures():

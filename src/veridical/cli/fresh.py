@@ -40,6 +40,9 @@ def fresh(
     ] = "top-k",
     order: Annotated[str, typer.Option(help="Kept words in the order of the text, or of their score.")] = "text",
     data: Annotated[str | None, typer.Option(help="Data; default: what the model was trained on.")] = None,
+    dev: Annotated[
+        str | None, typer.Option(help="Data to choose the best checkpoint by; default: as for the model.")
+    ] = None,
     model: Annotated[str | None, typer.Option(help="What to start from; default: what the model started from.")] = None,
     elsewhere: Annotated[
         list[str] | None,
@@ -66,17 +69,18 @@ def fresh(
     from veridical.run.fresh import fresh as job
 
     cut = {"method": method, "ratio": ratio, "rationale": rationale, "order": order}
-    with telling() as tell:
+    with telling() as tell, TrainingBar() as training:
         found = job(
             support,
             out,
             Extraction(**check_options(Extraction, "fresh", cut)),
             data=data,
+            dev=dev,
             model=model,
             elsewhere=dict(_place(each, ratio) for each in elsewhere or []),
             seeds=seeds_of(seed),
             schedule=schedule_of("fresh", epochs, batch_size, rate, head_rate, checks, metric, patience),
-            callbacks=[TrainingBar()],
+            callbacks=[training],
             progress=tell,
         )
     if as_json:

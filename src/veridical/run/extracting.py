@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from veridical.core.errors import UnsupportedError
-from veridical.core.example import TEXT
+from veridical.core.example import PAIR, TEXT
 from veridical.core.explanation import Explanation
 from veridical.core.files import read, spec_key
 from veridical.core.files.appearing import appearing
+from veridical.core.limits import Share, check_limits
 from veridical.core.rationale import Order, Shape, chosen, joined
 from veridical.data import Dataset
 from veridical.explainers import EXPLAINERS
@@ -27,13 +28,17 @@ from veridical.run.specs import explanation_spec
 class Extraction:
     """How rationales are cut: by which method's scores, how much of a text, as single words or as one run of words.
 
-    The words are those of the first text; the second of a pair is kept whole.
+    The words are those of the first text; the second of a pair is kept whole. If the model holds the first, it is the
+    other way round.
     """
 
     method: str = "attention"
-    ratio: float = 0.2
+    ratio: Share = 0.2
     rationale: Shape = "top-k"
     order: Order = "text"
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
 
 def extract(
@@ -57,19 +62,22 @@ def extract(
     )
     key = spec_key(explanation_spec(classifier, method, "predicted", engine, data.name))
     scored = {made.example_id: made for made in read(explanations) if spec_key(made.spec) == key}
-    _write(folder / f"{split}.jsonl", _rows(data, scored, extraction))
+    field = PAIR if getattr(classifier, "hold", None) == TEXT else TEXT
+    _write(folder / f"{split}.jsonl", _rows(data, scored, extraction, field))
     return done.failures
 
 
-def _rows(data: Dataset, scored: Mapping[str, Explanation], extraction: Extraction) -> Iterator[dict[str, Any]]:
+def _rows(
+    data: Dataset, scored: Mapping[str, Explanation], extraction: Extraction, field: str
+) -> Iterator[dict[str, Any]]:
     for example in data.examples:
         if example.id in scored:
-            text = _cut(scored[example.id], extraction)
-            yield {"id": example.id, **example.inputs, TEXT: text, "label": example.label}
+            text = _cut(scored[example.id], extraction, field)
+            yield {"id": example.id, **example.inputs, field: text, "label": example.label}
 
 
-def _cut(explanation: Explanation, extraction: Extraction) -> str:
-    words = [(u, s) for u, s in zip(explanation.units, explanation.scores, strict=True) if u.field == TEXT]
+def _cut(explanation: Explanation, extraction: Extraction, field: str) -> str:
+    words = [(u, s) for u, s in zip(explanation.units, explanation.scores, strict=True) if u.field == field]
     kept = chosen([score for _, score in words], extraction.ratio, extraction.rationale, extraction.order)
     return joined([words[place][0] for place in kept])
 

@@ -22,12 +22,11 @@ from veridical.models.loading import RECORD
 from veridical.run.batching import Failure
 from veridical.run.extracting import Extraction, extract
 from veridical.run.seeds import folder_of, train_seeds
-from veridical.run.training import Trained
+from veridical.run.training import Trained, test_of
 from veridical.training import Schedule
 from veridical.training.scoring import evaluate
 
 RATIONALES = "rationales"
-_SPLITS = ("train", "dev", "test")
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,7 @@ def fresh(
     extraction: Extraction | None = None,
     *,
     data: str | None = None,
+    dev: str | None = None,
     model: str | None = None,
     elsewhere: Mapping[str, float] | None = None,
     seeds: Sequence[int] = (0,),
@@ -58,49 +58,94 @@ def fresh(
 ) -> Fresh:
     """Cut rationales with a trained model's scores, and train a classifier on them alone.
 
-    The data and the model to start from are those the support model was trained with, unless others are named.
-    `elsewhere` names other data to test on and the ratio to cut it by: the old model selects, the new one predicts, and
-    neither is trained again. Killed and started again, it goes on where it stopped.
+    The data, the model to start from and how it reads texts are those the support model was trained with, unless others
+    are named; `dev` is other data to choose the best checkpoint by. `elsewhere` names more data to test on and the
+    ratio to cut it by: the old model selects, the new one predicts, and neither is trained again. Killed and started
+    again, it goes on where it stopped.
     """
     extraction = extraction or Extraction()
     folder = Path(out)
     record = _record(Path(support))
-    data = data or record.get("data") or _unknown("data", "--data")
+    if data in (None, record.get("data")):
+        data, dev, whole = record.get("data"), dev or record.get("dev_data"), record.get("test", {})
+    else:
+        whole = {}  # its figures are those of the data it was trained with
+    data = data or _unknown("data", "--data")
     model = model or record.get("model") or _unknown("model", "--model")
     classifier = Classifier.load(support)
-    failures = _extract_splits(classifier, data, extraction, folder / RATIONALES, progress)
-    trained = train_seeds(
-        str(folder / RATIONALES), folder / "model", seeds, schedule=schedule, model=model, callbacks=callbacks
-    )
-    found = {
-        name: _elsewhere(classifier, name, replace(extraction, ratio=ratio), folder, seeds, progress)
+    places = [
+        _Place(name, _known(classifier, name), replace(extraction, ratio=ratio))
         for name, ratio in (elsewhere or {}).items()
-    }
-    return Fresh(tuple(trained), record.get("test", {}), found, tuple(failures))
+    ]
+    splits = {"train": load(to_train_on(data)), "dev": load(dev or in_split(data, "dev")), "test": test_of(data)}
+    failures = _extract_splits(classifier, data, dev, splits, extraction, folder / RATIONALES, progress)
+    trained = train_seeds(
+        _named(folder / RATIONALES, classifier),
+        folder / "model",
+        seeds,
+        schedule=schedule,
+        model=model,
+        settings=record.get("settings"),
+        callbacks=callbacks,
+    )
+    found = {}
+    for place in places:
+        cut, more = _extract_place(classifier, place, folder, progress)
+        failures += more
+        models = [Classifier.load(folder_of(folder / "model", seed, seeds)) for seed in seeds]
+        found[place.name] = tuple(evaluate(each, cut.examples) for each in models)
+    return Fresh(tuple(trained), whole, found, tuple(failures))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Other data to test on, and how it is cut."""
+
+    name: str
+    examples: Dataset
+    extraction: Extraction
+
+
+def _known(classifier: Classifier, name: str) -> Dataset:
+    """Data whose labels the model knows; other data is refused before anything is trained."""
+    examples = load(name)
+    classifier.gold(examples.examples)
+    return examples
+
+
+def _named(folder: Path, classifier: Classifier, split: str = "") -> str:
+    """The name of rationales as data; what kind of labels they have is not to be guessed."""
+    task = "regression" if classifier.is_regression else "classification"
+    return f"{folder}(task={task}){split}"
 
 
 def _extract_splits(
-    classifier: Classifier, data: str, extraction: Extraction, folder: Path, progress: Progress
+    classifier: Classifier,
+    data: str,
+    dev: str | None,
+    splits: Mapping[str, Dataset | None],
+    extraction: Extraction,
+    folder: Path,
+    progress: Progress,
 ) -> list[Failure]:
     folder.mkdir(parents=True, exist_ok=True)
-    _claim(folder / "extraction.json", _spec(classifier, data, extraction))
+    _claim(folder / "extraction.json", {**_spec(classifier, data, extraction), **({"dev": dev} if dev else {})})
     failures: list[Failure] = []
-    for split in _SPLITS:
-        if (examples := _split(data, split)) is not None:
+    for split, examples in splits.items():
+        if examples is not None:
             failures += extract(classifier, examples, extraction, folder, split, _counting(split, examples, progress))
     return failures
 
 
-def _elsewhere(
-    classifier: Classifier, name: str, extraction: Extraction, out: Path, seeds: Sequence[int], progress: Progress
-) -> tuple[dict[str, float], ...]:
-    examples = load(name)
-    folder = out / f"{RATIONALES}-{file_name(name)}"
+def _extract_place(
+    classifier: Classifier, place: _Place, out: Path, progress: Progress
+) -> tuple[Dataset, tuple[Failure, ...]]:
+    folder = out / f"{RATIONALES}-{file_name(place.name)}"
     folder.mkdir(parents=True, exist_ok=True)
-    _claim(folder / "extraction.json", _spec(classifier, name, extraction))
-    extract(classifier, examples, extraction, folder, "test", _counting(name, examples, progress))
-    cut = load(f"{folder}:test")
-    return tuple(evaluate(Classifier.load(folder_of(out / "model", seed, seeds)), cut.examples) for seed in seeds)
+    _claim(folder / "extraction.json", _spec(classifier, place.name, place.extraction))
+    counting = _counting(place.name, place.examples, progress)
+    failures = extract(classifier, place.examples, place.extraction, folder, "test", counting)
+    return load(_named(folder, classifier, ":test")), failures
 
 
 def _spec(classifier: Classifier, data: str, extraction: Extraction) -> dict[str, Any]:
@@ -115,18 +160,6 @@ def _claim(path: Path, spec: dict[str, Any]) -> None:
         raise UsageError(f"{path.parent} holds rationales cut in another way", remedy="Choose another --out.")
     with appearing(path) as file:
         file.write(told + "\n")
-
-
-def _split(data: str, split: str) -> Dataset | None:
-    """A split of the data; of train as much as was asked for, and no test where there is none."""
-    if split == "train":
-        return load(to_train_on(data))
-    try:
-        return load(in_split(data, split))
-    except UsageError:
-        if split == "dev":
-            raise
-        return None
 
 
 def _record(support: Path) -> dict[str, Any]:
