@@ -6,6 +6,7 @@ import pytest
 
 from veridical.core.errors import UsageError
 from veridical.run.choosing import choose, model_folder
+from veridical.testing.families import family
 from veridical.training import Schedule
 
 DATA = "planted(train=200, length=6)"
@@ -62,3 +63,27 @@ def test_the_same_call_again_trains_nothing(chosen):
 def test_one_objective_is_no_choice(tmp_path):
     with pytest.raises(UsageError, match="nothing to choose from"):
         choose(DATA, tmp_path, ["saloss(lam=5)", "saloss(lam=5.0)"], **HOW)
+
+
+@pytest.mark.parametrize(
+    ("how", "problem"),
+    [
+        ({"method": "atention"}, "unknown explainer 'atention'"),
+        ({"method": "human"}, "not one method of explanation"),
+        ({"method": "attention, occlusion"}, "not one method of explanation"),
+        ({"metric": "decision-flips"}, "unknown metric"),
+        ({"metric": "models"}, "not one metric"),
+        ({"metric": "attack(finder=rules, lists=short)"}, "judges models and not their explanations"),
+    ],
+)
+def test_what_cannot_decide_is_refused_before_training(tmp_path, how, problem):
+    with pytest.raises(UsageError, match=problem):
+        choose(DATA, tmp_path / "runs", CANDIDATES, **{**HOW, **how})
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_method_that_the_model_has_no_means_for_does_not_decide(tmp_path):
+    family("modernbert").save(tmp_path / "start")
+    how = {"model": str(tmp_path / "start"), "method": "lrp", "documents": 5, "schedule": Schedule(epochs=1, checks=1)}
+    with pytest.raises(UsageError, match="cannot be explained by lrp.*Choose by another method"):
+        choose(DATA, tmp_path / "runs", ["cross-entropy", "random-erasure"], **how)

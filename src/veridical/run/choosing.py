@@ -16,12 +16,16 @@ from veridical.core.errors import UsageError
 from veridical.core.progress import Progress
 from veridical.data import Dataset, in_split, load
 from veridical.data.name import file_name
+from veridical.explainers import EXPLAINERS
+from veridical.metrics import METRICS
+from veridical.metrics.base import judges
 from veridical.models import Classifier
 from veridical.objectives import OBJECTIVES
 from veridical.report.audit import Audit
 from veridical.report.audit.contrasts import directed
 from veridical.report.audit.findings import Contrast
 from veridical.report.audit.publishing import publish
+from veridical.run.audit.planning import methods_of, metrics_of
 from veridical.run.auditing import audit
 from veridical.run.training import Trained, train
 from veridical.training import Schedule
@@ -88,6 +92,7 @@ def choose(
     wanted = list(dict.fromkeys(OBJECTIVES.written(OBJECTIVES.create(each)) for each in objectives))
     if len(wanted) < 2:
         raise UsageError("there is nothing to choose from", remedy="Give at least two different objectives.")
+    method, metric = _one_method(method), _one_metric(metric)
     examples = load(rest.get("dev") or in_split(data, "dev"))[:documents]
     trained, audits = list[list[Trained]](), list[list[Audit]]()
     for objective in wanted:
@@ -98,8 +103,8 @@ def choose(
             progress(f"training with {objective}, seed {seed}", 0, 1)
             trained[-1].append(train(data, folder, objective=objective, schedule=own, **rest))
             goal, told = folder.parent / "audit-dev", f"{objective}, seed {seed}"
-            audits[-1].append(audit_folder(folder, examples, method, metric, goal, told, progress))
-    return _choice(wanted, trained, audits, (schedule or Schedule()).metric, lose)
+            audits[-1].append(_judged(audit_folder(folder, examples, method, metric, goal, told, progress), method))
+    return _choice(wanted, trained, audits, method, (schedule or Schedule()).metric, lose)
 
 
 def model_folder(out: str | PathLike[str], objective: str, seed: int) -> Path:
@@ -126,19 +131,48 @@ def audit_folder(
     return found
 
 
-def _values(audits: Sequence[Audit]) -> NDArray[np.float64]:
+def _one_method(text: str) -> str:
+    explainers, people = methods_of(text)
+    if people or len(explainers) != 1:
+        raise UsageError(f"{text!r} is not one method of explanation", remedy="Name one: `veridical list explainers`.")
+    return EXPLAINERS.written(explainers[0])
+
+
+def _one_metric(text: str) -> str:
+    metrics = metrics_of(text)
+    if len(metrics) != 1:
+        raise UsageError(f"{text!r} is not one metric", remedy="Name one: `veridical list metrics`.")
+    if judges(metrics[0]) == "model":
+        raise UsageError(
+            f"{text!r} judges models and not their explanations", remedy="Choose by one that judges explanations."
+        )
+    return METRICS.written(metrics[0])
+
+
+def _judged(found: Audit, method: str) -> Audit:
+    """An audit that has what decides; a method that the model has no means for is left out of it."""
+    if all(each.name != method for each in found.methods):
+        raise UsageError(
+            f"the model cannot be explained by {method}: {found.skipped.get(method, 'it was left out')}",
+            remedy="Choose by another method.",
+        )
+    return found
+
+
+def _values(audits: Sequence[Audit], method: str) -> NDArray[np.float64]:
     """A number for each seed and document, [S, D]."""
-    return np.stack([found.values(found.metrics[0].name, found.methods[0].name) for found in audits])
+    return np.stack([found.values(found.metrics[0].name, method) for found in audits])
 
 
 def _choice(
     objectives: Sequence[str],
     trained: Sequence[Sequence[Trained]],
     audits: Sequence[Sequence[Audit]],
+    method: str,
     figure: str | None,
     lose: float | None,
 ) -> Choice:
-    judge, values = audits[0][0].metrics[0], [_values(each) for each in audits]
+    judge, values = audits[0][0].metrics[0], [_values(each, method) for each in audits]
     figure = figure or next(name for name in ("pearson", "accuracy") if name in trained[0][0].dev)
     skills = [statistics.fmean(each.dev[figure] for each in runs) for runs in trained]
     sign = -1 if figure == "loss" else 1
@@ -161,4 +195,4 @@ def _choice(
     )
     up = 1 if judge.greater_is_better else -1
     best = max((each for each in candidates if each.eligible), key=lambda each: up * each.mean)
-    return Choice(audits[0][0].methods[0].name, judge.name, judge.greater_is_better, figure, candidates, best)
+    return Choice(method, judge.name, judge.greater_is_better, figure, candidates, best)
