@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 def reproduce(
     paper: Annotated[str, typer.Argument(help="saloss or regex.")],
     preset: Annotated[
-        str, typer.Option(help="The size: smoke (seconds), cpu (hours on two cores), full (the paper's).")
+        str,
+        typer.Option(
+            help="The size: smoke (a minute or two), cpu (hours on two cores), full (all data, BERT; for a GPU)."
+        ),
     ] = "cpu",
     out: Annotated[str | None, typer.Option(help="Folder for models and audits; default: runs/PAPER-PRESET.")] = None,
     results: Annotated[str | None, typer.Option(help="Folder for the tables; default: the same.")] = None,
@@ -46,8 +49,8 @@ def reproduce(
         write_whole(goal / f"{paper}-{preset}.md", markdown(found))
         write_whole(goal / f"{paper}-{preset}.json", json.dumps(data_of(found), indent=1, ensure_ascii=False) + "\n")
 
-    with telling() as tell:
-        found = job(STUDIES[paper], preset, folder, progress=tell, finished=write, callbacks=[TrainingBar()])
+    with telling() as tell, TrainingBar() as training:
+        found = job(STUDIES[paper], preset, folder, progress=tell, finished=write, callbacks=[training])
     if as_json:
         typer.echo(json.dumps(data_of(found)))
         return

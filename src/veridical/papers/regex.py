@@ -22,6 +22,11 @@ def _reviews(name: str, other: str) -> Site:
     )
 
 
+def _whole(name: str, other: str, attacked: int | None = None) -> Site:
+    """All of some data, and all of other data's test split to look at without more training."""
+    return Site(name, name, attacked=attacked, elsewhere={other: f"{other}:test"}, settings={"max_length": 256})
+
+
 REGEX = Study(
     name="regex",
     title="Do robustness and explanation-guided training make explanations more faithful, in and out of domain?",
@@ -64,15 +69,17 @@ REGEX = Study(
         ),
         "full": Preset(
             (
-                Site("sst2", "sst2", elsewhere={"imdb": "imdb:test"}),
-                Site("imdb", "imdb", elsewhere={"sst2": "sst2:test"}, attacked=400),
-                Site(_MUSIC, _MUSIC, elsewhere={_INSTRUMENTS: f"{_INSTRUMENTS}:test"}),
-                Site(_INSTRUMENTS, _INSTRUMENTS, elsewhere={_MUSIC: f"{_MUSIC}:test"}),
+                _whole("sst2", "imdb"),
+                _whole("imdb", "sst2", attacked=400),
+                _whole(_MUSIC, _INSTRUMENTS),
+                _whole(_INSTRUMENTS, _MUSIC),
             ),
             model="google-bert/bert-base-uncased",
             seeds=(0, 1, 2, 3, 4),
             epochs=10,
             batch_size=16,
+            rate=1e-5,
+            head_rate=1e-4,
         ),
     },
     published=(

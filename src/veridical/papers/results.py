@@ -95,7 +95,8 @@ def results_of(study: Study, size: str, runs: Sequence[Runs]) -> Results:
 
 def _figures(study: Study, runs: Runs) -> Iterator[Line]:
     for (name, method), values in runs.figures.items():
-        yield _line(study, runs, name, method, values)
+        if values:  # a single seed is like no other
+            yield _line(study, runs, name, method, values)
 
 
 def _metrics(study: Study, runs: Runs) -> Iterator[Line]:

@@ -136,6 +136,8 @@ class _Doing:
         return Schedule(
             epochs=site.epochs or self.preset.epochs,
             batch_size=site.batch_size or self.preset.batch_size,
+            rate=self.preset.rate,
+            head_rate=self.preset.head_rate,
             checks=self.preset.checks,
             metric=self.study.kept_by,
             seed=seed,
@@ -169,7 +171,9 @@ class _Doing:
         folder = self.folder / site.name / "untrained" / f"seed-{seed}"
         if not (folder / "model").exists():
             examples = load(in_split(data, "train"))
-            start(self.preset.model, examples, examples.labels, seed, **site.settings).save(folder / "model")
+            unfinished = folder / "model.tmp"
+            start(self.preset.model, examples, examples.labels, seed, **site.settings).save(unfinished)
+            unfinished.rename(folder / "model")
         return folder
 
     def _of_models(self, site: Site, models: Sequence[Path]) -> dict[tuple[str, str], list[float]]:

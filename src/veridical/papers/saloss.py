@@ -58,6 +58,8 @@ SALOSS = Study(
             seeds=(100, 200, 300),
             epochs=10,
             batch_size=8,
+            rate=1e-5,
+            head_rate=1e-4,
             checks=5,
             tune_on=1000,
         ),

@@ -54,6 +54,8 @@ class Preset:
     seeds: tuple[int, ...] = (0, 1, 2)
     epochs: float = 3.0
     batch_size: int = 32
+    rate: float | None = None
+    head_rate: float | None = None
     checks: int = 2
     tune_on: int = 100
     """How many documents of the dev split decide between settings."""
@@ -103,7 +105,8 @@ class Study:
 def written_preset(preset: Preset) -> str:
     """Model, seeds and lengths of training, in words."""
     seeds = ", ".join(map(str, preset.seeds))
-    return f"model {preset.model}, {preset.epochs:g} epochs in batches of {preset.batch_size}, seeds {seeds}"
+    rates = f", rates {preset.rate:g} and {preset.head_rate:g}" if preset.rate and preset.head_rate else ""
+    return f"model {preset.model}, {preset.epochs:g} epochs in batches of {preset.batch_size}{rates}, seeds {seeds}"
 
 
 def written_site(site: Site) -> str:
