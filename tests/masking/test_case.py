@@ -193,3 +193,11 @@ def test_a_blank_input_has_no_special_tokens_either(case):
     assert (case.asked == asked + 1).all()
     kept = erased.value(torch.zeros_like(case.live)[:, None])[:, 0]
     assert (erased.blank() - kept).abs().max() > 1e-6  # special tokens alone are something else
+
+
+@pytest.mark.parametrize("scale", ["logit", "prob", "logprob"])
+def test_a_pull_is_where_the_logits_are(case, scale):
+    """Those of a training step stay on its device; `meta` stands for one that does not mix with the CPU."""
+    logits = case.output.logits
+    pull = case.pull(logits.to("meta"), scale)
+    assert (pull.device.type, pull.shape) == ("meta", case.pull(logits, scale).shape)

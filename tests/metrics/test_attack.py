@@ -237,7 +237,11 @@ def test_images_are_refused():
 )
 def test_unknown_settings_are_named(settings, problem):
     with pytest.raises(UsageError, match=problem):
-        attacked(counting({}, bias=1.0), "Tom was fine", metric=METRICS.create(f"attack({settings})"))
+        METRICS.create(f"attack({settings})")
+
+
+def test_a_finder_takes_options():
+    assert METRICS.create("attack(finder='spacy(confidence=0.5)')").finder == "spacy(confidence=0.5)"
 
 
 @pytest.mark.parametrize("sample", [text_classifier, pair_classifier, black_box], ids=lambda each: each.__name__)

@@ -67,7 +67,7 @@ def choose(
     from veridical.run.choosing import choose as job
 
     judges = _judges(by) if by is not None else {}
-    with telling() as tell:
+    with telling() as tell, TrainingBar() as training:
         found = job(
             data,
             out,
@@ -78,7 +78,7 @@ def choose(
             dev=dev,
             seeds=seeds_of(seed),
             schedule=schedule_of("choose", epochs, batch_size, rate, head_rate, checks, metric, patience),
-            callbacks=[TrainingBar()],
+            callbacks=[training],
             progress=tell,
             **judges,
         )

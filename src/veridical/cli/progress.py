@@ -41,11 +41,20 @@ def telling() -> Iterator[Telling]:
 
 
 class TrainingBar(TrainerCallback):
-    """Shows steps and losses while the trainer works, and a line for each look at the dev split."""
+    """Shows steps and losses while the trainer works, and a line for each look at the dev split.
+
+    Used by `with`, so that a training that ends early leaves the terminal as it was.
+    """
 
     def __init__(self) -> None:
         self.progress = bar()
         self.task: Any = None
+
+    def __enter__(self) -> TrainingBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.progress.start()

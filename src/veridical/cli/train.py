@@ -67,20 +67,21 @@ def train(
 
     seeds = seeds_of(seed)
     console = Console(highlight=False, stderr=as_json)
-    done = train_seeds(
-        data,
-        out,
-        seeds,
-        model=model,
-        dev=dev,
-        objective=objective,
-        schedule=schedule_of(
-            "train", epochs, batch_size, rate, head_rate, checks, metric, patience, bf16=bf16, report_to=report_to
-        ),
-        settings=reading_settings(units, hold, long),
-        callbacks=[TrainingBar()],
-        starting=lambda each: console.print(f"seed {each}") if len(seeds) > 1 else None,
-    )
+    with TrainingBar() as training:
+        done = train_seeds(
+            data,
+            out,
+            seeds,
+            model=model,
+            dev=dev,
+            objective=objective,
+            schedule=schedule_of(
+                "train", epochs, batch_size, rate, head_rate, checks, metric, patience, bf16=bf16, report_to=report_to
+            ),
+            settings=reading_settings(units, hold, long),
+            callbacks=[training],
+            starting=lambda each: console.print(f"seed {each}") if len(seeds) > 1 else None,
+        )
     if as_json:
         typer.echo(json.dumps([asdict(each) for each in done] if len(done) > 1 else asdict(done[0])))
     else:

@@ -17,7 +17,7 @@ from importlib.metadata import entry_points
 from typing import Any, Generic, Literal, TypeVar, Union, cast
 
 from veridical.core.errors import UsageError
-from veridical.core.syntax import Term, parse_one, parse_several
+from veridical.core.syntax import Term, parse_one
 
 T = TypeVar("T")
 
@@ -71,10 +71,6 @@ class Registry(Generic[T], Mapping[str, type[T]]):
             return what
         term = parse_one(what)
         return self.build(term.name, term.options)
-
-    def several(self, text: str) -> list[T]:
-        """Build each of the things that `a(x=1), b` names."""
-        return [self.build(term.name, term.options) for term in parse_several(text)]
 
     def build(self, name: str, options: Mapping[str, Any]) -> T:
         """Build the thing of that name with checked options; `preset` names a set of them."""

@@ -223,14 +223,14 @@ class Case:
 
         A document of several windows has the mean of their logits, so each window has its share.
         """
-        rows = self.batch.rows
-        chosen = torch.zeros_like(logits).scatter(1, self.targets[:, None], 1.0)  # [B, C]
+        rows, targets = self.batch.rows, self.targets.to(logits.device)
+        chosen = torch.zeros_like(logits).scatter(1, targets[:, None], 1.0)  # [B, C]
         if scale != "logit" and not self.classifier.is_regression:
             probabilities = logits.softmax(-1)
             chosen = chosen - probabilities
             if scale == "prob":
-                chosen = chosen * probabilities.gather(1, self.targets[:, None])
-        return chosen[rows.owner] * self.shares(rows)[:, None]
+                chosen = chosen * probabilities.gather(1, targets[:, None])
+        return chosen[rows.owner.to(chosen.device)] * self.shares(rows)[:, None].to(chosen)
 
     def to_units(self, tokens: Tensor, pieces: Pieces = "sum") -> Tensor:
         """Gather token scores [R, L] into unit scores [B, U]; positions without a unit are left out."""

@@ -56,7 +56,8 @@ class Attack:
     presets: ClassVar[dict[str, dict[str, object]]] = {"regex": {}}
 
     def __post_init__(self) -> None:
-        FINDERS[self.finder], LISTS[self.lists]  # a wrong name is told now, not after everything was explained
+        check_kinds(self.edits)  # a wrong name is told now, not after everything was explained
+        FINDERS.create(self.finder), LISTS.create(self.lists)
 
     def questions(self, units: int) -> int:
         # A word may belong to a place, be a number and begin a contraction; each round takes a word away, or more.
@@ -64,7 +65,6 @@ class Attack:
 
     def __call__(self, case: Case, scores: Tensor) -> Measured:
         check_texts(case.batch.examples)
-        check_kinds(self.edits)
         return case.once(self, lambda: self._attacked(case))
 
     def _attacked(self, case: Case) -> Measured:
