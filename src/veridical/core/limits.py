@@ -22,8 +22,8 @@ class Within:
         return (self.least < value if self.open else self.least <= value) and value <= self.most
 
     def __str__(self) -> str:
-        lowest = f"more than {self.least:g}" if self.open else f"{self.least:g} or more"
-        return lowest if self.most == float("inf") else f"{lowest} and at most {self.most:g}"
+        lowest = f"more than {self.least:.12g}" if self.open else f"{self.least:.12g} or more"
+        return lowest if self.most == float("inf") else f"{lowest} and at most {self.most:.12g}"
 
 
 Count = Annotated[int, Within(1)]
