@@ -110,9 +110,17 @@ def test_bad_examples_are_reported_and_the_rest_is_done(veridical, trained, tmp_
 
 
 def test_interrupting_keeps_what_was_finished(veridical, trained, tmp_path):
-    data = "planted(train=400, length=8, test=20000):test"
+    data = "planted(train=400, length=8, test=3000):test"
     command = [VERIDICAL, "explain", str(trained), "--data", data, "--out", "why.parquet"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Tests that run in the background of a shell inherit that interruptions are ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     journal = tmp_path / "why.parquet.part"
     deadline = time.monotonic() + 120
     while not (journal.exists() and journal.stat().st_size > 100_000):
@@ -124,7 +132,7 @@ def test_interrupting_keeps_what_was_finished(veridical, trained, tmp_path):
     assert process.returncode == 130, errors
     assert "run the same command again" in " ".join(errors.split())
     rows = veridical("show", "why.parquet", "--json", cwd=tmp_path).stdout.splitlines()
-    assert 0 < len(rows) < 20_000
+    assert 0 < len(rows) < 3000
 
 
 def test_two_processes_do_not_write_the_same_file(trained, tmp_path):
