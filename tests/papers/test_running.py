@@ -15,6 +15,7 @@ from veridical.papers.running import reproduce
 from veridical.papers.tables import as_json, markdown
 from veridical.report.audit.record import MODEL
 from veridical.run.audit.planning import methods_of, metrics_of
+from veridical.training import Schedule
 
 DATA = "planted(train=120, length=6)"
 SMALL = Study(
@@ -45,8 +46,7 @@ SMALL = Study(
             ),
             model="tiny",
             seeds=(0, 1),
-            epochs=1,
-            checks=1,
+            schedule=Schedule(epochs=1, checks=1),
             tune_on=6,
         )
     },

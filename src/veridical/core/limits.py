@@ -34,14 +34,13 @@ Share = Annotated[float, Within(0, 1, open=True)]
 Probability = Annotated[float, Within(0, 1)]
 
 
-def check_limits(thing: Any, name: str = "") -> None:
+def check_limits(thing: Any) -> None:
     """Refuse a dataclass one of whose numbers is beyond its limits; None, where it is allowed, has none."""
     cls: type = type(thing)
     for option, limits in limits_of(cls).items():
         value = getattr(thing, option)
         if value is not None and not limits.holds(value):
-            told = f"{name or type(thing).__name__}({option}={value})"
-            raise UsageError(f"{told} is beyond its limits", remedy=f"{option} is {limits}.")
+            raise UsageError(f"{cls.__name__}({option}={value}) is beyond its limits", remedy=f"{option} is {limits}.")
 
 
 @cache

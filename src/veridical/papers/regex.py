@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from veridical.papers.study import Figure, Preset, Site, Sizes, Study
+from veridical.training import Schedule
 
 _SUFFICIENCY, _COMPREHENSIVENESS = "sufficiency", "comprehensiveness"
 _INSTRUMENTS, _MUSIC = "amazon_musical_instruments", "amazon_digital_music"
@@ -17,8 +18,7 @@ def _reviews(name: str, other: str) -> Site:
         audited=20,
         elsewhere={other: f"{other}:test[20@0]"},
         settings={"max_length": 64},
-        epochs=3,
-        batch_size=8,
+        schedule=Schedule(epochs=3, batch_size=8),
     )
 
 
@@ -48,8 +48,7 @@ REGEX = Study(
             ),
             model="tiny",
             seeds=(0, 1),
-            epochs=2,
-            checks=1,
+            schedule=Schedule(epochs=2, checks=1),
         ),
         "cpu": Preset(
             (
@@ -64,8 +63,7 @@ REGEX = Study(
                 _reviews(_INSTRUMENTS, _MUSIC),
                 _reviews(_MUSIC, _INSTRUMENTS),
             ),
-            epochs=2,
-            batch_size=16,
+            schedule=Schedule(epochs=2, batch_size=16),
         ),
         "full": Preset(
             (
@@ -76,10 +74,7 @@ REGEX = Study(
             ),
             model="google-bert/bert-base-uncased",
             seeds=(0, 1, 2, 3, 4),
-            epochs=10,
-            batch_size=16,
-            rate=1e-5,
-            head_rate=1e-4,
+            schedule=Schedule(epochs=10, batch_size=16, rate=1e-5, head_rate=1e-4),
         ),
     },
     published=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -133,15 +133,7 @@ class _Doing:
         return model.parent
 
     def _schedule(self, site: Site, seed: int) -> Schedule:
-        return Schedule(
-            epochs=site.epochs or self.preset.epochs,
-            batch_size=site.batch_size or self.preset.batch_size,
-            rate=self.preset.rate,
-            head_rate=self.preset.head_rate,
-            checks=self.preset.checks,
-            metric=self.study.kept_by,
-            seed=seed,
-        )
+        return replace(site.schedule or self.preset.schedule, metric=self.study.kept_by, seed=seed)
 
     def _audit(self, model: Path, place: str, data: str, methods: str = "", metrics: str = "") -> Audit:
         told = f"{model.parent.name}/{model.name} on {place}"

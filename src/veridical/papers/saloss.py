@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from veridical.papers.study import Figure, Preset, Site, Sizes, Study
+from veridical.training import Schedule
 
 _FLIP, _FRESH = "decision-flip", "fresh macro_f1"
 
@@ -12,7 +13,9 @@ _WEIGHTS = ("1.0", "0.1", "0.01")
 
 def _longer(name: str, sizes: Sizes, audited: int) -> Site:
     """A part of data with longer texts, cut to 64 tokens: fewer of them, in more and smaller steps."""
-    return Site(name, name, sizes, audited=audited, settings={"max_length": 64}, epochs=3, batch_size=8)
+    return Site(
+        name, name, sizes, audited=audited, settings={"max_length": 64}, schedule=Schedule(epochs=3, batch_size=8)
+    )
 
 
 SALOSS = Study(
@@ -32,8 +35,7 @@ SALOSS = Study(
             (Site("planted", "planted(train=200, length=8)", audited=12, ratio=0.2),),
             model="tiny",
             seeds=(0, 1),
-            epochs=2,
-            checks=1,
+            schedule=Schedule(epochs=2, checks=1),
             tune_on=8,
         ),
         "cpu": Preset(
@@ -43,8 +45,7 @@ SALOSS = Study(
                 _longer("ag_news", Sizes(400, 120, 300), audited=24),
                 _longer("imdb", Sizes(400, 100, 150), audited=20),
             ),
-            epochs=2,
-            batch_size=16,
+            schedule=Schedule(epochs=2, batch_size=16),
             tune_on=60,
         ),
         "full": Preset(
@@ -56,11 +57,7 @@ SALOSS = Study(
             ),
             model="google-bert/bert-base-uncased",
             seeds=(100, 200, 300),
-            epochs=10,
-            batch_size=8,
-            rate=1e-5,
-            head_rate=1e-4,
-            checks=5,
+            schedule=Schedule(epochs=10, batch_size=8, rate=1e-5, head_rate=1e-4, checks=5),
             tune_on=1000,
         ),
     },

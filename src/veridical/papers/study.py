@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from veridical.training.schedule import Metric
+from veridical.training.schedule import Metric, Schedule
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Site:
     The first `audited` examples of its test split are (None: all of it), and the first `attacked`. `elsewhere` names
     other data that the same models are audited on without more training. `ratio` is the share of a text that its
     rationales keep; without one no classifier is trained on rationales here. `settings` are of the model, as
-    `max_length`. `epochs` and `batch_size` are those of the size, unless the site has its own.
+    `max_length`. The `schedule` is that of the size, unless the site has its own.
     """
 
     name: str
@@ -41,8 +41,7 @@ class Site:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     ratio: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    epochs: float | None = None
-    batch_size: int | None = None
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True)
@@ -52,11 +51,7 @@ class Preset:
     sites: tuple[Site, ...]
     model: str = "embedded"
     seeds: tuple[int, ...] = (0, 1, 2)
-    epochs: float = 3.0
-    batch_size: int = 32
-    rate: float | None = None
-    head_rate: float | None = None
-    checks: int = 2
+    schedule: Schedule = field(default_factory=Schedule)
     tune_on: int = 100
     """How many documents of the dev split decide between settings."""
 
@@ -105,8 +100,9 @@ class Study:
 def written_preset(preset: Preset) -> str:
     """Model, seeds and lengths of training, in words."""
     seeds = ", ".join(map(str, preset.seeds))
-    rates = f", rates {preset.rate:g} and {preset.head_rate:g}" if preset.rate and preset.head_rate else ""
-    return f"model {preset.model}, {preset.epochs:g} epochs in batches of {preset.batch_size}{rates}, seeds {seeds}"
+    plan = preset.schedule
+    rates = f", rates {plan.rate:g} and {plan.head_rate:g}" if plan.rate and plan.head_rate else ""
+    return f"model {preset.model}, {plan.epochs:g} epochs in batches of {plan.batch_size}{rates}, seeds {seeds}"
 
 
 def written_site(site: Site) -> str:
@@ -120,6 +116,5 @@ def written_site(site: Site) -> str:
     told += [f"elsewhere {data}" for data in site.elsewhere.values()]
     told += [f"rationales of {site.ratio:.0%}"] if site.ratio else []
     told += [f"{name} {value}" for name, value in site.settings.items()]
-    told += [f"{site.epochs:g} epochs"] if site.epochs else []
-    told += [f"batches of {site.batch_size}"] if site.batch_size else []
+    told += [f"{site.schedule.epochs:g} epochs", f"batches of {site.schedule.batch_size}"] if site.schedule else []
     return "; ".join(told)

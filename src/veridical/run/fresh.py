@@ -73,12 +73,11 @@ def fresh(
     data = data or _unknown("data", "--data")
     model = model or record.get("model") or _unknown("model", "--model")
     classifier = Classifier.load(support)
-    places = [
-        _Place(name, _known(classifier, name), replace(extraction, ratio=ratio))
-        for name, ratio in (elsewhere or {}).items()
-    ]
+    places = {name: _known(classifier, name) for name in elsewhere or {}}
+    cuts = {name: replace(extraction, ratio=ratio) for name, ratio in (elsewhere or {}).items()}
     splits = {"train": load(to_train_on(data)), "dev": load(dev or in_split(data, "dev")), "test": test_of(data)}
-    failures = _extract_splits(classifier, data, dev, splits, extraction, folder / RATIONALES, progress)
+    own = {"data": data, **({"dev": dev} if dev else {})}
+    failures = _extract(classifier, own, splits, extraction, folder / RATIONALES, progress)
     trained = train_seeds(
         _named(folder / RATIONALES, classifier),
         folder / "model",
@@ -88,22 +87,14 @@ def fresh(
         settings=record.get("settings"),
         callbacks=callbacks,
     )
+    models = [Classifier.load(folder_of(folder / "model", seed, seeds)) for seed in seeds] if places else []
     found = {}
-    for place in places:
-        cut, more = _extract_place(classifier, place, folder, progress)
-        failures += more
-        models = [Classifier.load(folder_of(folder / "model", seed, seeds)) for seed in seeds]
-        found[place.name] = tuple(evaluate(each, cut.examples) for each in models)
+    for name, examples in places.items():
+        goal = folder / f"{RATIONALES}-{file_name(name)}"
+        failures += _extract(classifier, {"data": name}, {"test": examples}, cuts[name], goal, progress)
+        cut = load(f"{_named(goal, classifier)}:test")
+        found[name] = tuple(evaluate(each, cut.examples) for each in models)
     return Fresh(tuple(trained), whole, found, tuple(failures))
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Other data to test on, and how it is cut."""
-
-    name: str
-    examples: Dataset
-    extraction: Extraction
 
 
 def _known(classifier: Classifier, name: str) -> Dataset:
@@ -113,44 +104,30 @@ def _known(classifier: Classifier, name: str) -> Dataset:
     return examples
 
 
-def _named(folder: Path, classifier: Classifier, split: str = "") -> str:
+def _named(folder: Path, classifier: Classifier) -> str:
     """The name of rationales as data; what kind of labels they have is not to be guessed."""
     task = "regression" if classifier.is_regression else "classification"
-    return f"{folder}(task={task}){split}"
+    return f"{folder}(task={task})"
 
 
-def _extract_splits(
+def _extract(
     classifier: Classifier,
-    data: str,
-    dev: str | None,
+    source: Mapping[str, str],
     splits: Mapping[str, Dataset | None],
     extraction: Extraction,
     folder: Path,
     progress: Progress,
 ) -> list[Failure]:
+    """Cut the rationales of some splits into a folder that says what they are; those that could not be cut."""
     folder.mkdir(parents=True, exist_ok=True)
-    _claim(folder / "extraction.json", {**_spec(classifier, data, extraction), **({"dev": dev} if dev else {})})
+    method = EXPLAINERS.spec(EXPLAINERS.create(extraction.method))
+    spec = {**asdict(extraction), "method": method, **source, "model": classifier.describe()}
+    _claim(folder / "extraction.json", spec)
     failures: list[Failure] = []
     for split, examples in splits.items():
         if examples is not None:
-            failures += extract(classifier, examples, extraction, folder, split, _counting(split, examples, progress))
+            failures += extract(classifier, examples, extraction, folder, split, _counting(examples, progress))
     return failures
-
-
-def _extract_place(
-    classifier: Classifier, place: _Place, out: Path, progress: Progress
-) -> tuple[Dataset, tuple[Failure, ...]]:
-    folder = out / f"{RATIONALES}-{file_name(place.name)}"
-    folder.mkdir(parents=True, exist_ok=True)
-    _claim(folder / "extraction.json", _spec(classifier, place.name, place.extraction))
-    counting = _counting(place.name, place.examples, progress)
-    failures = extract(classifier, place.examples, place.extraction, folder, "test", counting)
-    return load(_named(folder, classifier, ":test")), failures
-
-
-def _spec(classifier: Classifier, data: str, extraction: Extraction) -> dict[str, Any]:
-    method = EXPLAINERS.spec(EXPLAINERS.create(extraction.method))
-    return {**asdict(extraction), "method": method, "data": data, "model": classifier.describe()}
 
 
 def _claim(path: Path, spec: dict[str, Any]) -> None:
@@ -174,12 +151,12 @@ def _unknown(what: str, option: str) -> str:
     raise InputError(f"the model does not say which {what} it was trained with", remedy=f"Name it: {option}.")
 
 
-def _counting(what: str, examples: Dataset, progress: Progress) -> Callable[[int], None]:
+def _counting(examples: Dataset, progress: Progress) -> Callable[[int], None]:
     done = 0
 
     def count(more: int) -> None:
         nonlocal done
         done += more
-        progress(f"explaining {what}", done, len(examples))
+        progress(f"explaining {examples.name}", done, len(examples))
 
     return count
