@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from veridical.audits import Audit
+from veridical.audits.job import audit
 from veridical.core.example import Example
 from veridical.data import load
 from veridical.masking import Case
 from veridical.models import Classifier
 from veridical.models.transformer import Transformer
-from veridical.report.audit import Audit
-from veridical.run.auditing import audit
 
 METHODS = "scaled-attention, attention, integrated-gradients"
 METRICS = "sufficiency, comprehensiveness, normalised-aopc(exact=4, beam=1, most=8)"

@@ -16,7 +16,7 @@ from veridical.core.example import Example
 from veridical.data import load
 from veridical.explainers import InputXGradient
 from veridical.masking import Case, Engine
-from veridical.models.starting import start
+from veridical.models.new import start
 from veridical.models.transformer import Transformer
 
 BUDGETS = (768, 1024, 1536, 2048)

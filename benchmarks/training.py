@@ -10,7 +10,7 @@ from timing import interleaved
 from workload import Sizes
 
 from veridical.data import load
-from veridical.models.starting import start
+from veridical.models.new import start
 from veridical.objectives import OBJECTIVES
 from veridical.objectives.base import prepare
 from veridical.training.trainer import Trainee

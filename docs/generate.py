@@ -31,17 +31,17 @@ from veridical.cli.gate import FAILED
 from veridical.cli.main import INTERRUPTED, app
 from veridical.cli.options import PARTIAL
 from veridical.core.errors import VeridicalError
-from veridical.core.files.table import SCHEMA
+from veridical.core.files.parquet import SCHEMA
 from veridical.core.limits import limits_of
 from veridical.core.registry import Registry, options_of
 from veridical.data import DATASETS
-from veridical.data.columns import Columns
+from veridical.data.tables import Columns
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS
 from veridical.metrics import METRICS
 from veridical.objectives import OBJECTIVES
 from veridical.objectives.salience import SALIENCES
-from veridical.run.listing import TABLES
+from veridical.run.inventory import TABLES
 from veridical.training import Schedule
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,8 +1,8 @@
 """Can the reasons be trusted? Judge three methods on a tiny model, and let a release depend on the result."""
 
 from veridical import Classifier, audit, load_data, train
-from veridical.report.audit.gating import gate
-from veridical.report.audit.publishing import publish
+from veridical.audits.publication import publish
+from veridical.audits.statistics.gate import gate
 
 train("planted", "runs/planted", model="tiny")
 classifier = Classifier.load("runs/planted")

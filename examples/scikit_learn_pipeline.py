@@ -5,7 +5,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from veridical import Classifier, explain, load_data
-from veridical.run.explaining import explain_to_file
+from veridical.run.explain import explain_to_file
 
 data = load_data("planted:train")
 pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression())

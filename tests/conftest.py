@@ -13,7 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
     """The folder of a tiny classifier that has learnt to find planted keywords."""
-    from veridical.run.training import train
+    from veridical.run.train import train
     from veridical.training import Schedule
 
     folder = tmp_path_factory.mktemp("trained") / "model"

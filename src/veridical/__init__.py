@@ -11,17 +11,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from veridical.audits.job import audit
     from veridical.core.example import Example, Image, Unit
     from veridical.core.explanation import Explanation
     from veridical.core.files import read_all as read
     from veridical.data import load as load_data
     from veridical.masking import Case, Engine
     from veridical.models import Classifier
-    from veridical.run.auditing import audit
-    from veridical.run.checking import check
-    from veridical.run.explaining import explain
-    from veridical.run.predicting import predict
-    from veridical.run.training import train
+    from veridical.run.check import check
+    from veridical.run.explain import explain
+    from veridical.run.predict import predict
+    from veridical.run.train import train
 
 _HOMES = {
     "Case": "veridical.masking",
@@ -31,13 +31,13 @@ _HOMES = {
     "Explanation": "veridical.core.explanation",
     "Image": "veridical.core.example",
     "Unit": "veridical.core.example",
-    "audit": "veridical.run.auditing",
-    "check": "veridical.run.checking",
-    "explain": "veridical.run.explaining",
+    "audit": "veridical.audits.job",
+    "check": "veridical.run.check",
+    "explain": "veridical.run.explain",
     "load_data": "veridical.data:load",
-    "predict": "veridical.run.predicting",
+    "predict": "veridical.run.predict",
     "read": "veridical.core.files:read_all",
-    "train": "veridical.run.training",
+    "train": "veridical.run.train",
 }
 
 __all__ = [

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 import pytest
 
 from veridical import Classifier, explain, load_data
+from veridical.audits.store import load_audit
 from veridical.core.files import ExplanationWriter
-from veridical.report.audit.storing import load_audit
 
 DATA = "planted(train=400, length=8):test[:12]"
 QUICK = ("--methods", "occlusion", "--metrics", "comprehensiveness,decision-flip", "--timed", "0")

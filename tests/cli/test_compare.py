@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from veridical import Classifier, load_data
-from veridical.run.auditing import audit
+from veridical.audits.job import audit
 
 DATA = "planted(train=400, length=8):test[:12]"
 METRICS = "comprehensiveness, comprehensiveness(eraser=pad_attn), decision-flip"

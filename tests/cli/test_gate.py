@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from veridical.report.audit import Audit, Document, Judge, Row, Suspect
-from veridical.report.audit.storing import save_audit
+from veridical.audits import Audit, Document, Judge, Row, Suspect
+from veridical.audits.store import save_audit
 
 VALUES = {
     ("comprehensiveness", "occlusion"): [0.6, 0.7, 0.8],

@@ -7,7 +7,7 @@ import pytest
 from veridical.core.errors import UsageError
 from veridical.core.limits import Count, Positive, Share, check_limits
 from veridical.objectives import OBJECTIVES
-from veridical.run.extracting import Extraction
+from veridical.run.rationales import Extraction
 from veridical.training import Schedule
 
 

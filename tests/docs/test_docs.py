@@ -19,12 +19,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from veridical.audits import Audit
+from veridical.audits.store import RECORD, ROWS, save_audit
 from veridical.cli.main import app
 from veridical.metrics import METRICS
-from veridical.metrics.presets import PRESETS
-from veridical.report.audit import Audit
-from veridical.report.audit.storing import RECORD, ROWS, save_audit
-from veridical.run.training import train
+from veridical.metrics.sets import PRESETS
+from veridical.run.train import train
 
 ROOT = Path(__file__).resolve().parents[2]
 FRONT = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]

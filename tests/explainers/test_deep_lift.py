@@ -11,9 +11,9 @@ from veridical.core.errors import UnsupportedError
 from veridical.core.example import Example
 from veridical.explainers import DeepLift, InputXGradient
 from veridical.explainers.deep_lift import contributions
-from veridical.explainers.rescaling import rescaling
+from veridical.explainers.rescale_rules import rescaling
 from veridical.masking import Case, Engine
-from veridical.models.loading import wrap
+from veridical.models.loader import wrap
 from veridical.testing import Formula, image_classifier, pair_classifier, text_classifier
 from veridical.testing.families import DECODERS, FAMILIES, SENTENCES, family
 

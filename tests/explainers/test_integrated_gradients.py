@@ -6,7 +6,7 @@ import torch
 from veridical.core.errors import UsageError
 from veridical.core.example import Example
 from veridical.explainers import IntegratedGradients
-from veridical.explainers.quadrature import finer, quadrature
+from veridical.explainers.integrated_gradients import finer, quadrature
 from veridical.masking import Case
 from veridical.testing import Formula, image_classifier, pair_classifier, text_classifier
 

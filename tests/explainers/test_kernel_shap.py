@@ -12,7 +12,7 @@ from veridical.explainers import KernelShap
 from veridical.explainers.coalitions import all_pairs, number_of_pairs, size_weight, spread_pairs, weighted_pairs
 from veridical.explainers.shapley import exact, gaussian_process, regression
 from veridical.masking import Case
-from veridical.run.explaining import explain
+from veridical.run.explain import explain
 from veridical.testing import Formula, text_classifier
 
 FITS = ["process", "regression"]

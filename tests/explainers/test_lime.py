@@ -8,7 +8,7 @@ from veridical.core.example import Example
 from veridical.explainers import Lime
 from veridical.explainers.lime import nearness, weighted_ridge
 from veridical.masking import Case
-from veridical.run.explaining import explain
+from veridical.run.explain import explain
 from veridical.testing import Formula, text_classifier
 
 WEIGHTS = {"good": 2.0, "bad": -1.5, "film": 0.25, "a": 0.0}

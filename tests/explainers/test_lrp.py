@@ -6,11 +6,11 @@ import torch
 from veridical.core.errors import UnsupportedError
 from veridical.core.example import Example
 from veridical.explainers import EXPLAINERS, LRP
-from veridical.explainers.relevance import FullAttention, epsilon_rule
-from veridical.explainers.relevance import alpha_beta as any_alpha
-from veridical.explainers.rules import Rules
+from veridical.explainers.backward_rules import Rules
+from veridical.explainers.lrp import FullAttention, epsilon_rule
+from veridical.explainers.lrp import alpha_beta as any_alpha
 from veridical.masking import Case
-from veridical.run.explaining import explain
+from veridical.run.explain import explain
 from veridical.testing import black_box, check_explainer, image_classifier, pair_classifier, text_classifier
 from veridical.testing.families import SENTENCES, family
 

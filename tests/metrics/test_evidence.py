@@ -5,10 +5,10 @@ import random
 import pytest
 import torch
 
-from veridical.core.example import PAIR, TEXT, Example, Unit
+from veridical.core.example import IMAGE, PAIR, TEXT, Example, Unit
 from veridical.data import load
 from veridical.masking import Case
-from veridical.metrics.evidence import gold, judged, marked
+from veridical.metrics.evidence import gold, is_stop_word, judged, kept, marked
 from veridical.testing import pair_classifier
 
 
@@ -41,8 +41,27 @@ def test_a_field_has_its_own_units():
 
 
 def test_planted_images_have_evidence():
-    from veridical.models.starting import start
+    from veridical.models.new import start
 
     data = load("planted-images(train=3):train")
     case = Case.bind(start("tiny", data.examples, data.labels), data.examples)
     assert torch.equal(gold(case).any(1), torch.ones(3, dtype=torch.bool))
+
+
+WORDS = ("The", "film", "isn’t", "GOOD", "...", "7")
+UNITS = [Unit(TEXT, (at, at + 1), word) for at, word in enumerate(WORDS)]
+
+
+def test_stop_words_and_punctuation_say_nothing():
+    assert [is_stop_word(unit) for unit in UNITS] == [True, False, True, False, True, False]
+
+
+def test_patches_are_no_stop_words():
+    assert not is_stop_word(Unit(IMAGE, (0, 0, 2, 2), "---"))
+
+
+def test_filters():
+    evidence = [Unit(TEXT, (0, 2), "The film")]
+    assert kept("all", UNITS, evidence).all()
+    assert kept("rationale", UNITS, evidence).tolist() == [True, True, False, False, False, False]
+    assert kept("no-stop-words", UNITS, evidence).tolist() == [False, True, False, True, False, True]

@@ -5,7 +5,7 @@ from veridical.data import load
 from veridical.masking import Case
 from veridical.metrics import ReasonsOnTop, judge
 from veridical.metrics.evidence import gold
-from veridical.models.starting import start
+from veridical.models.new import start
 from veridical.testing import check_metric, image_classifier
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 import pytest
 
 from veridical.core.example import Example
-from veridical.models.text import TextClassifier
+from veridical.models.text_classifier import TextClassifier
 from veridical.testing.families import DECODERS, FAMILIES, family
 
 cached = lru_cache(maxsize=None)(family)

@@ -15,7 +15,7 @@ from veridical.explainers import EXPLAINERS
 from veridical.masking import Case
 from veridical.models import Classifier
 from veridical.models.black_box import BlackBox
-from veridical.run.explaining import explain
+from veridical.run.explain import explain
 
 TEXTS = ["a good movie", "good and nice", "a bad movie", "bad and dull"]
 

@@ -12,8 +12,8 @@ from veridical.core.errors import ModelError, UnsupportedError
 from veridical.core.example import Example
 from veridical.explainers import EXPLAINERS
 from veridical.masking.erasers import Pad
-from veridical.models.loading import wrap
-from veridical.models.text import TextClassifier
+from veridical.models.loader import wrap
+from veridical.models.text_classifier import TextClassifier
 from veridical.testing.families import family
 
 Make = Callable[..., TextClassifier]

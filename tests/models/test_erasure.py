@@ -13,7 +13,7 @@ from veridical.core.example import Example
 from veridical.masking.case import Case
 from veridical.masking.erasers import ERASERS
 from veridical.models import Batch, Rows
-from veridical.models.text import TextClassifier
+from veridical.models.text_classifier import TextClassifier
 from veridical.testing.families import DECODERS, FAMILIES, family
 
 Make = Callable[..., TextClassifier]

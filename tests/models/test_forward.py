@@ -12,8 +12,8 @@ from transformers import BertConfig, BertForMaskedLM, BertModel
 from veridical.core.errors import ModelError, UnsupportedError
 from veridical.core.example import Example
 from veridical.masking import ERASERS
-from veridical.models.loading import wrap
-from veridical.models.text import TextClassifier
+from veridical.models.loader import wrap
+from veridical.models.text_classifier import TextClassifier
 from veridical.testing.families import FAMILIES, LIMIT, family
 
 Make = Callable[..., TextClassifier]

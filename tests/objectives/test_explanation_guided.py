@@ -9,10 +9,10 @@ from veridical.data import load
 from veridical.explainers import EXPLAINERS
 from veridical.explainers.attention import last_cls
 from veridical.masking import Case
-from veridical.models.starting import start
+from veridical.models.new import start
 from veridical.objectives import CrossEntropy, ExplanationGuided
-from veridical.objectives.attributions import attributions
 from veridical.objectives.base import forward
+from veridical.objectives.explanation_guided import attributions
 from veridical.testing import pair_classifier, text_classifier
 from veridical.testing.families import FAMILIES, family
 from veridical.testing.formula import Formula

@@ -9,7 +9,7 @@ from veridical import Classifier
 from veridical.core.example import Example
 from veridical.data import load
 from veridical.masking import Case
-from veridical.models.starting import start
+from veridical.models.new import start
 from veridical.objectives import CrossEntropy, InputGradient
 from veridical.objectives.base import forward
 from veridical.objectives.input_gradient import weight_norm

@@ -7,7 +7,7 @@ import torch
 from veridical.core.errors import UnsupportedError
 from veridical.core.example import Example
 from veridical.masking import ERASERS, Case
-from veridical.models.starting import start
+from veridical.models.new import start
 from veridical.objectives import CrossEntropy, RandomErasure
 from veridical.objectives.base import prepare
 from veridical.objectives.erased import outputs_of_kept

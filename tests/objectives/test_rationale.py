@@ -11,7 +11,7 @@ from veridical.core.example import Example
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS, Case
 from veridical.masking.ranking import places
-from veridical.models.starting import start
+from veridical.models.new import start
 from veridical.objectives import OBJECTIVES, CrossEntropy, Rationale
 from veridical.objectives.base import forward, prepare
 from veridical.testing import Formula, check_objective, image_classifier, pair_classifier, text_classifier

@@ -8,7 +8,7 @@ from veridical.core.errors import UsageError
 from veridical.core.example import Example
 from veridical.data import load
 from veridical.masking import Case
-from veridical.models.starting import start
+from veridical.models.new import start
 from veridical.objectives import (
     OBJECTIVES,
     CrossEntropy,

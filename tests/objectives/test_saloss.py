@@ -9,7 +9,7 @@ from veridical.core.example import Example
 from veridical.explainers.attention import last_cls
 from veridical.masking import Case
 from veridical.models import Output
-from veridical.models.starting import start
+from veridical.models.new import start
 from veridical.objectives import OBJECTIVES, CrossEntropy, SaLoss
 from veridical.objectives.base import forward, prepare
 from veridical.objectives.saloss import SaLossOf, shares

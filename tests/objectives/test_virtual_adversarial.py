@@ -8,11 +8,10 @@ from veridical import Classifier
 from veridical.core.example import Example
 from veridical.data import load
 from veridical.masking import Case
-from veridical.models.starting import start
+from veridical.models.new import start
 from veridical.objectives import CrossEntropy, VirtualAdversarial
 from veridical.objectives.base import forward
-from veridical.objectives.divergence import symmetric_kl
-from veridical.objectives.portion import outputs_of
+from veridical.objectives.portion import outputs_of, symmetric_kl
 from veridical.testing import text_classifier
 
 

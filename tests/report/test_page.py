@@ -1,4 +1,4 @@
-"""The page shows every explanation, asks nothing of the network, and runs nothing."""
+"""The start of every page."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ from veridical.core.errors import StorageError
 from veridical.core.example import Unit
 from veridical.core.explanation import Explanation
 from veridical.report import write_page
+from veridical.report.page import head
+
+
+def test_the_head_forbids_scripts_and_outside_requests() -> None:
+    assert "default-src 'none'" in head("t", "")
+    assert "&lt;script&gt;" in head("<script>", "")
+
 
 BAD = "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>\"' url(http://evil.example)"
 

@@ -6,10 +6,9 @@ import pytest
 
 from veridical import Classifier, load_data
 from veridical.core.errors import InputError, UsageError
-from veridical.run.extracting import Extraction
 from veridical.run.fresh import fresh
-from veridical.run.seeds import spread
-from veridical.run.training import train
+from veridical.run.rationales import Extraction
+from veridical.run.train import spread, train
 from veridical.training import Schedule
 
 DATA = "planted(train=400, length=8)"

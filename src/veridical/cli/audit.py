@@ -14,8 +14,8 @@ from rich.text import Text
 from veridical.cli.options import PARTIAL, Bf16, Hold, Json, Long, Model, Units, reading_settings
 
 if TYPE_CHECKING:
-    from veridical.report.audit import Audit
-    from veridical.report.audit.findings import Summary
+    from veridical.audits import Audit
+    from veridical.audits.statistics.findings import Summary
 
 
 _WIDEST = 6  # of the printed numbers
@@ -51,12 +51,12 @@ def audit(
 
     Killed and started again, it goes on where it stopped. `--methods ""` audits files of explanations only.
     """
+    from veridical.audits.job import audit as job
+    from veridical.audits.publication import NUMBERS, publish
     from veridical.cli.progress import bar
     from veridical.data import load
     from veridical.masking import Engine
     from veridical.models import Classifier
-    from veridical.report.audit.publishing import NUMBERS, publish
-    from veridical.run.auditing import audit as job
 
     examples = load(data)
     classifier = Classifier.load(model, **reading_settings(units, hold, long))
@@ -87,7 +87,7 @@ def audit(
 
 
 def _print(console: Console, done: Audit, summary: Summary, out: str) -> None:
-    from veridical.report.audit.publishing import CARD
+    from veridical.audits.publication import CARD
 
     for sentence in summary.verdict:
         console.print(Text(sentence))
@@ -117,7 +117,7 @@ def _print(console: Console, done: Audit, summary: Summary, out: str) -> None:
 
 def _scores(done: Audit, summary: Summary) -> Grid:
     """Metrics by methods; the best of each metric are in bold."""
-    from veridical.report.audit.writing import number
+    from veridical.audits.numbers import number
 
     grid = Grid(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     grid.add_column("")

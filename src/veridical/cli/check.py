@@ -17,7 +17,7 @@ from veridical.cli.options import Hold, Json, Long, Model, Units, reading_settin
 from veridical.core.errors import ModelError
 
 if TYPE_CHECKING:
-    from veridical.run.checking import Checkup
+    from veridical.run.check import Checkup
     from veridical.run.checks.finding import Finding
 
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "bold red", "not possible": "dim"}
@@ -49,7 +49,7 @@ def check(
     from veridical.cli.progress import bar
     from veridical.data import load
     from veridical.models import Classifier
-    from veridical.run.checking import check as job
+    from veridical.run.check import check as job
 
     examples = load(data) if data else None
     classifier = Classifier.load(model, **reading_settings(units, hold, long))

@@ -26,7 +26,7 @@ from veridical.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from veridical.run.choosing import Candidate, Choice
+    from veridical.studies.choice import Candidate, Choice
 
 
 def choose(
@@ -63,8 +63,8 @@ def choose(
     Killed and started again, it goes on where it stopped. Test splits play no part in the choice.
     """
     from veridical.cli.progress import TrainingBar, telling
-    from veridical.core.files.appearing import appearing
-    from veridical.run.choosing import choose as job
+    from veridical.core.files.atomic import appearing
+    from veridical.studies.choice import choose as job
 
     judges = _judges(by) if by is not None else {}
     with telling() as tell, TrainingBar() as training:
@@ -126,7 +126,7 @@ def _against(candidate: Candidate) -> str:
 
 
 def _plain(found: Choice) -> dict[str, object]:
-    from veridical.report.audit.findings import plain
+    from veridical.audits.statistics.findings import plain
 
     told: dict[str, object] = plain(found)
     return told

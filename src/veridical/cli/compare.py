@@ -16,7 +16,7 @@ from rich.text import Text
 from veridical.cli.options import Json
 
 if TYPE_CHECKING:
-    from veridical.report.audit.findings import Comparison
+    from veridical.audits.statistics.findings import Comparison
 
 
 def compare(
@@ -26,8 +26,8 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Which of two models has the better reasons? Document by document, with tests; "cannot tell" is an answer."""
-    from veridical.report.audit.findings import plain
-    from veridical.report.audit.publishing import check_ending, compare_folders, write_comparison_to
+    from veridical.audits.publication import check_ending, compare_folders, write_comparison_to
+    from veridical.audits.statistics.findings import plain
 
     if out:
         check_ending(out)
@@ -61,7 +61,7 @@ def _reasons(left_out: Mapping[str, str]) -> dict[str, list[str]]:
 
 def _table(found: Comparison) -> Grid:
     """A line per metric, and its methods below: side by side, the long names of both would not fit a terminal."""
-    from veridical.report.audit.writing import number, probability
+    from veridical.audits.numbers import number, probability
 
     judges = {judge.name: judge for judge in found.metrics}
     grid = Grid(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))

@@ -11,7 +11,7 @@ from rich.console import Console
 from veridical.cli.options import PARTIAL, Bf16, Hold, Json, Long, Model, Units, reading_settings
 
 if TYPE_CHECKING:
-    from veridical.run.explaining import Explained
+    from veridical.run.explain import Explained
 
 
 def explain(
@@ -37,7 +37,7 @@ def explain(
     from veridical.explainers import EXPLAINERS
     from veridical.masking import Engine
     from veridical.models import Classifier
-    from veridical.run.explaining import explain_to_file
+    from veridical.run.explain import explain_to_file
 
     explainer = EXPLAINERS.create(method)
     examples = load(data)

@@ -65,8 +65,8 @@ def fresh(
     """
     from veridical.cli.progress import TrainingBar, telling
     from veridical.core.registry import check_options
-    from veridical.run.extracting import Extraction
     from veridical.run.fresh import fresh as job
+    from veridical.run.rationales import Extraction
 
     cut = {"method": method, "ratio": ratio, "rationale": rationale, "order": order}
     with telling() as tell, TrainingBar() as training:
@@ -101,7 +101,7 @@ def _place(text: str, ratio: float) -> tuple[str, float]:
 
 
 def _print(console: Console, found: Fresh) -> None:
-    from veridical.run.seeds import spread
+    from veridical.run.train import spread
 
     print_trained(console, found.trained)
     if found.whole:

@@ -16,8 +16,8 @@ from veridical.cli.options import Json
 from veridical.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from veridical.report.audit import Audit
-    from veridical.report.audit.gating import Gate
+    from veridical.audits import Audit
+    from veridical.audits.statistics.gate import Gate
 
 FAILED = 8
 """The exit code when an audit does not keep a bar."""
@@ -35,8 +35,8 @@ def gate(
 
     Without a method, every audited method but random must keep the bar. Bars are in the unit that tables print.
     """
-    from veridical.report.audit.gating import gate as job
-    from veridical.report.audit.storing import load_audit
+    from veridical.audits.statistics.gate import gate as job
+    from veridical.audits.store import load_audit
 
     if not minima and not maxima:
         raise UsageError("there is no bar to keep", remedy="Give --min metric=VALUE or --max metric=VALUE.")

@@ -7,7 +7,20 @@ import sys
 import typer
 from rich.console import Console
 
-from veridical.cli import audit, check, choose, compare, explain, fresh, gate, listing, predict, reproduce, show, train
+from veridical.cli import (
+    audit,
+    check,
+    choose,
+    compare,
+    explain,
+    fresh,
+    gate,
+    inventory,
+    predict,
+    reproduce,
+    show,
+    train,
+)
 from veridical.core.errors import VeridicalError
 
 INTERRUPTED = 130
@@ -31,7 +44,7 @@ app.command()(gate.gate)
 app.command()(choose.choose)
 app.command()(fresh.fresh)
 app.command()(reproduce.reproduce)
-app.command(name="list")(listing.listing)
+app.command(name="list")(inventory.inventory)
 
 
 def run() -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from veridical.cli.options import PARTIAL, Bf16, Json, Long, Model, reading_settings
 
 if TYPE_CHECKING:
-    from veridical.run.predicting import Prediction
+    from veridical.run.predict import Prediction
 
 
 def predict(
@@ -30,8 +30,8 @@ def predict(
     from veridical.data import load
     from veridical.masking import Engine
     from veridical.models import Classifier
-    from veridical.run.batching import Failure
-    from veridical.run.predicting import predict_each
+    from veridical.run.portions import Failure
+    from veridical.run.predict import predict_each
 
     if bool(texts) == bool(data):
         raise UsageError("give texts, or --data", remedy='veridical predict runs/base "A text."')

@@ -13,7 +13,7 @@ from rich.markdown import Markdown
 from veridical.cli.options import Json
 
 if TYPE_CHECKING:
-    from veridical.papers.results import Results
+    from veridical.studies.results import Results
 
 
 def reproduce(
@@ -32,13 +32,13 @@ def reproduce(
 
     Killed and started again, it goes on where it stopped. The tables are written after each data set.
     """
+    from veridical.audits.store import write_whole
     from veridical.cli.progress import TrainingBar, telling
     from veridical.core.registry import unknown
-    from veridical.papers import STUDIES
-    from veridical.papers.running import reproduce as job
-    from veridical.papers.tables import as_json as data_of
-    from veridical.papers.tables import markdown
-    from veridical.report.audit.storing import write_whole
+    from veridical.studies import STUDIES
+    from veridical.studies.reproduction import reproduce as job
+    from veridical.studies.results import as_json as data_of
+    from veridical.studies.results import markdown
 
     if paper not in STUDIES:
         raise unknown("paper", paper, STUDIES)

@@ -29,7 +29,7 @@ from veridical.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from veridical.run.training import Trained
+    from veridical.run.train import Trained
 
 
 def train(
@@ -63,7 +63,7 @@ def train(
 ) -> None:
     """Train a classifier and keep its best checkpoint. Killed and started again, it goes on from the last one."""
     from veridical.cli.progress import TrainingBar
-    from veridical.run.seeds import train_seeds
+    from veridical.run.train import train_seeds
 
     seeds = seeds_of(seed)
     console = Console(highlight=False, stderr=as_json)
@@ -90,7 +90,7 @@ def train(
 
 def print_trained(console: Console, done: Sequence[Trained]) -> None:
     """The figures of each training, and of several their mean and spread."""
-    from veridical.run.seeds import spread
+    from veridical.run.train import spread
 
     for each in done:
         if each.was_done:

@@ -53,6 +53,6 @@ class Explanation:
         return tuple(ranked[:count])
 
     def _repr_html_(self) -> str:
-        from veridical.core.drawing import fragment
+        from veridical.report.drawing import fragment
 
         return fragment(self)

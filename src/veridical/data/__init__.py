@@ -5,12 +5,10 @@
 Dataset('planted(rule=negation):dev[:2]', 2 examples, labels=('negative', 'positive'))
 """
 
-from veridical.data.catalogue import Entry, catalogue
-from veridical.data.dataset import Dataset
-from veridical.data.loading import load
+from veridical.data.dataset import Dataset, Source
+from veridical.data.loader import load
 from veridical.data.name import in_split, parse_name, to_train_on, whole
-from veridical.data.registry import DATASETS
-from veridical.data.source import Source
+from veridical.data.sources import DATASETS, Entry, catalogue
 
 __all__ = [
     "DATASETS",

@@ -1,12 +1,14 @@
-"""A `Dataset`: examples with a name from which anybody can load the same ones again."""
+"""A `Dataset`: examples with a name from which anybody can load the same ones again, and what a source has to do."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import ClassVar, overload
 
 from veridical.core.example import Example
+from veridical.data.splits import SPLITS, TRAIN
 
 
 @dataclass(frozen=True)
@@ -48,3 +50,30 @@ class Dataset(Sequence[Example]):
 def _written(index: slice) -> str:
     start, stop = ("" if value is None else str(value) for value in (index.start, index.stop))
     return f"{start}:{stop}" if index.step is None else f"{start}:{stop}:{index.step}"
+
+
+class Source(ABC):
+    """Where examples come from: a frozen dataclass whose fields are its options.
+
+    The first line of the docstring is its description in listings. Constructors only remember; files are read and
+    packages are looked for when a split is loaded.
+
+        @dataclass(frozen=True)
+        class Jokes(Source):
+            \"\"\"Jokes, funny or not.\"\"\"
+
+            def load(self, split: str) -> Dataset:
+                return Dataset(f"jokes:{split}", ..., labels=("funny", "not funny"))
+    """
+
+    default_split: ClassVar[str] = TRAIN
+    task: ClassVar[str] = "text classification"
+    where: ClassVar[str] = "built in"
+
+    def splits(self) -> tuple[str, ...]:
+        """The splits that can be loaded."""
+        return SPLITS
+
+    @abstractmethod
+    def load(self, split: str) -> Dataset:
+        """All the examples of one of the `splits()`."""

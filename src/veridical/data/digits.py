@@ -10,8 +10,7 @@ import numpy as np
 
 from veridical.core.errors import UsageError
 from veridical.core.example import IMAGE, Example, Image
-from veridical.data.dataset import Dataset
-from veridical.data.source import Source
+from veridical.data.dataset import Dataset, Source
 from veridical.data.splits import draw_splits
 
 LABELS = tuple("0123456789")

@@ -1,4 +1,4 @@
-"""The directory that the environment variable `VERIDICAL_DATA` names: a folder per data set."""
+"""What lies in a folder, and in the directory that the environment variable `VERIDICAL_DATA` names."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import os
 from pathlib import Path
 
 from veridical.core.errors import UsageError, VeridicalError
-from veridical.data.columns import Columns
+from veridical.data.dataset import Source
 from veridical.data.eraser_folders import EraserFolder, is_eraser_folder
-from veridical.data.files import DataFile
-from veridical.data.folders import DataFolder, split_files
+from veridical.data.folders import DataFile, DataFolder, split_files
 from veridical.data.image_folders import ARCHIVE, ImageFolder
-from veridical.data.source import Source
-from veridical.data.tables import read_rows
+from veridical.data.tables import Columns, read_rows
 
 VARIABLE = "VERIDICAL_DATA"
 

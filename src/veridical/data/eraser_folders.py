@@ -11,11 +11,9 @@ from typing import Any
 
 from veridical.core.errors import InputError
 from veridical.core.example import PAIR, TEXT, Example, Unit
-from veridical.data.columns import Columns
-from veridical.data.dataset import Dataset
+from veridical.data.dataset import Dataset, Source
 from veridical.data.folders import split_files
-from veridical.data.source import Source
-from veridical.data.tables import Row, read_lines, read_rows, read_table
+from veridical.data.tables import Columns, Row, read_lines, read_rows, read_table
 
 _KNOWN = {"annotation_id", "query", "classification", "evidences", "docids", "query_type"}
 

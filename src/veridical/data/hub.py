@@ -1,18 +1,56 @@
-"""Any data set of the Hugging Face hub: `hf:NAME[/CONFIG]:SPLIT`."""
+"""Data sets of the Hugging Face hub, `hf:NAME[/CONFIG]:SPLIT`, and whether the hub can be reached."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from veridical.core.errors import InputError, UsageError
-from veridical.core.hub import offline_unless_reached
-from veridical.data.columns import Columns
-from veridical.data.dataset import Dataset
+from veridical.data.dataset import Dataset, Source
 from veridical.data.rows import to_dataset
-from veridical.data.source import Source
-from veridical.data.tables import Row, Table
+from veridical.data.tables import Columns, Row, Table
+
+_SECONDS = 3.0
+
+
+def only_local(source: str) -> bool:
+    """Whether a model has to come from this machine: it is a folder here, or only the hub's cache may have it."""
+    return Path(source).is_dir() or not hub_answers()
+
+
+@contextmanager
+def offline_unless_reached() -> Iterator[None]:
+    """While inside, the hub's client looks into its cache only, unless the hub can be reached."""
+    from huggingface_hub import constants
+
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = before or not hub_answers()
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
+
+
+def hub_answers() -> bool:
+    """Whether the hub accepts connections; behind a proxy only its client knows the way."""
+    if getproxies():
+        return True
+    from huggingface_hub import constants
+
+    address = urlsplit(constants.ENDPOINT)
+    port = address.port or (80 if address.scheme == "http" else 443)
+    try:
+        socket.create_connection((address.hostname or "", port), timeout=_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
 
 PREFIX = "hf:"
 T = TypeVar("T")

@@ -11,10 +11,9 @@ import numpy as np
 
 from veridical.core.errors import InputError
 from veridical.core.example import IMAGE, Example, Image
-from veridical.data.columns import Columns
-from veridical.data.dataset import Dataset
-from veridical.data.source import Source
+from veridical.data.dataset import Dataset, Source
 from veridical.data.splits import SPLITS
+from veridical.data.tables import Columns
 
 ARCHIVE = "data.npz"
 

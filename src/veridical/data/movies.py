@@ -10,8 +10,7 @@ from typing import ClassVar
 
 from veridical.core.errors import UsageError
 from veridical.core.example import TEXT, Example
-from veridical.data.dataset import Dataset
-from veridical.data.source import Source
+from veridical.data.dataset import Dataset, Source
 from veridical.data.splits import draw_splits
 from veridical.data.tables import read_rows
 

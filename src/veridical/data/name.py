@@ -13,8 +13,8 @@ from typing import Any
 
 from veridical.core.errors import UsageError
 from veridical.core.syntax import parse_options
-from veridical.data.chance import Chance
 from veridical.data.dataset import Dataset
+from veridical.data.splits import Chance
 
 GRAMMAR = "A name is SOURCE(option=value):SPLIT[SUBSET], such as reviews:test[:500]."
 SUBSETS = "A subset is [start:stop] or [count@seed], such as [:500], [100:200] or [500@3] (500 at random, seed 3)."

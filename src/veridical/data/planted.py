@@ -2,16 +2,171 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from veridical.core.example import TEXT, Example
-from veridical.data.chance import Chance
-from veridical.data.dataset import Dataset
-from veridical.data.planted_rules import LONGEST, RULES, Setting
-from veridical.data.planting import Difficulty, grow, lay_out, names_of, require, write
-from veridical.data.source import Source
-from veridical.data.words import MOST_TOPICS, fillers
+from veridical.core.errors import UsageError
+from veridical.core.example import TEXT, Example, Unit
+from veridical.data.dataset import Dataset, Source
+from veridical.data.planted_vocabulary import MOST_TOPICS, fillers, topic
+from veridical.data.splits import Chance
+
+Difficulty = Literal["easy", "medium", "hard"]
+_TRIES = 200
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A word that was put there on purpose: a reason for the label, or (`role="shortcut"`) a companion of it."""
+
+    text: str
+    role: Literal["reason", "shortcut", "decoy"] = "reason"
+
+
+Block = tuple[Planted, ...]
+"""Planted words that stand directly after each other."""
+
+
+def lay_out(blocks: Sequence[Block], length: int, fillers: Sequence[str], chance: Chance) -> list[Planted | str]:
+    """Words of a text: the blocks in their order, at random places among fillers."""
+    spare = length - sum(map(len, blocks))
+    if spare < 0:
+        least = sum(map(len, blocks))
+        raise UsageError(f"length={length} is too short for what is planted", remedy=f"Use at least {least}.")
+    slots = sorted(chance.shuffled(range(spare + len(blocks)))[: len(blocks)])
+    words: list[Planted | str] = []
+    for slot in range(spare + len(blocks)):
+        words += blocks[slots.index(slot)] if slot in slots else [chance.pick(fillers)]
+    return words
+
+
+def write(words: Sequence[Planted | str], field: str) -> tuple[str, dict[str, list[Unit]]]:
+    """The text of the words, and the units of what was planted by role."""
+    units: dict[str, list[Unit]] = {"reason": [], "shortcut": [], "decoy": []}
+    text = ""
+    for word in words:
+        text += " " if text else ""
+        if isinstance(word, Planted):
+            units[word.role].append(Unit(field, (len(text), len(text) + len(word.text)), word.text))
+        text += word.text if isinstance(word, Planted) else word
+    return text, units
+
+
+def grow(split: str, count: int, make: Callable[[int], Example]) -> tuple[Example, ...]:
+    """Make `count` different examples whose texts belong to the split.
+
+    The text itself decides which split may have it (by its checksum), so splits never share a text, and none depends
+    on the size of another. `make(at)` is asked again until the text fits; it gives another one each time.
+    """
+    found: dict[str, Example] = {}
+    for at in range(count):
+        for _ in range(_TRIES):
+            example = make(at)
+            key = "\n".join(map(str, example.inputs.values()))
+            if key not in found and _home(key) == split:
+                found[key] = example
+                break
+        else:
+            problem = f"there are not {count} different texts for {split} with these options"
+            raise UsageError(problem, remedy="Ask for longer texts, a harder set or fewer examples.")
+    return tuple(found.values())
+
+
+def _home(text: str) -> str:
+    return ("train", "train", "dev", "test")[zlib.crc32(text.encode()) % 4]
+
+
+def names_of(classes: int) -> tuple[str, ...]:
+    """Class names by number: negative and positive for two, else `class-0`, `class-1`, ..."""
+    return ("negative", "positive") if classes == 2 else tuple(f"class-{number}" for number in range(classes))
+
+
+def require(holds: bool, problem: str, remedy: str) -> None:
+    """Raise a usage error unless an option makes sense."""
+    if not holds:
+        raise UsageError(problem, remedy=remedy)
+
+
+NOT = "not"
+AGREEMENT = 0.95
+"""How often the shortcut word goes with the label in train."""
+
+_APART = 2
+"""Topics 0 and 1 mean negative and positive; conjunction uses others, as its words alone mean nothing."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a rule may depend on."""
+
+    classes: int
+    difficulty: str
+    split: str
+    fillers: tuple[str, ...]
+    chance: Chance
+
+    def word(self, number: int) -> str:
+        """A random word of a topic."""
+        return self.chance.pick(topic(number, self.difficulty))
+
+
+def keyword(setting: Setting, label: int) -> list[Block]:
+    """One word of the class."""
+    return [(Planted(setting.word(label)),)]
+
+
+def negation(setting: Setting, label: int) -> list[Block]:
+    """One word of the class, or `not` and a word of the class before; further `not`s stand before fillers."""
+    chance = setting.chance
+    negated = chance.happens(0.5)
+    cue = Planted(setting.word((label - negated) % setting.classes))
+    block = (Planted(NOT), cue) if negated else (cue,)
+    decoys = [(Planted(NOT, "decoy"), Planted(chance.pick(setting.fillers), "decoy")) for _ in range(chance.below(3))]
+    return chance.shuffled([block, *decoys])
+
+
+def conjunction(setting: Setting, label: int) -> list[Block]:
+    """A word A_i and a word B_j with i + j = label (modulo the classes), in any order: neither alone tells anything."""
+    first = setting.chance.below(setting.classes)
+    second = (label - first) % setting.classes
+    words = [setting.word(_APART + first), setting.word(_APART + setting.classes + second)]
+    return setting.chance.shuffled([(Planted(word),) for word in words])
+
+
+def position(setting: Setting, label: int) -> list[Block]:
+    """A word of the class, and later a word of another class, which does not count."""
+    other = (label + 1 + setting.chance.below(setting.classes - 1)) % setting.classes
+    return [(Planted(setting.word(label)),), (Planted(setting.word(other), "decoy"),)]
+
+
+def shortcut(setting: Setting, label: int) -> list[Block]:
+    """A word of the class, and a word that goes with the class in train but not in dev and test."""
+    companion = _companion(setting, label)
+    spurious = topic(setting.classes + companion, setting.difficulty)[0]
+    return setting.chance.shuffled([(Planted(setting.word(label)),), (Planted(spurious, "shortcut"),)])
+
+
+def _companion(setting: Setting, label: int) -> int:
+    """The class whose shortcut word is planted: nearly always the true one in train, any one elsewhere."""
+    if setting.split != "train":
+        return setting.chance.below(setting.classes)
+    if setting.chance.happens(AGREEMENT):
+        return label
+    return (label + 1 + setting.chance.below(setting.classes - 1)) % setting.classes
+
+
+RULES: dict[str, Callable[[Setting, int], list[Block]]] = {
+    "keyword": keyword,
+    "negation": negation,
+    "conjunction": conjunction,
+    "position": position,
+    "shortcut": shortcut,
+}
+
+LONGEST = {"keyword": 1, "negation": 6, "conjunction": 2, "position": 2, "shortcut": 2}
+"""The most words each rule plants, which is the shortest text it can have."""
 
 
 @dataclass(frozen=True)

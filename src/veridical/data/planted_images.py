@@ -10,10 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from veridical.core.example import IMAGE, Example, Image, Unit
-from veridical.data.chance import Chance
-from veridical.data.dataset import Dataset
-from veridical.data.planting import names_of, require
-from veridical.data.source import Source
+from veridical.data.dataset import Dataset, Source
+from veridical.data.planted import names_of, require
+from veridical.data.splits import Chance
 
 DARKEST_BRIGHT, BRIGHTEST_NOISE = 200, 100
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from veridical.core.example import PAIR, TEXT, Example, Unit
-from veridical.data.chance import Chance
-from veridical.data.dataset import Dataset
-from veridical.data.planting import Difficulty, Planted, grow, lay_out, require, write
-from veridical.data.source import Source
-from veridical.data.words import MOST_TOPICS, fillers, topic
+from veridical.data.dataset import Dataset, Source
+from veridical.data.planted import Difficulty, Planted, grow, lay_out, require, write
+from veridical.data.planted_vocabulary import MOST_TOPICS, fillers, topic
+from veridical.data.splits import Chance
 
 LABELS = ("match", "mismatch")
 _FIRST = 2

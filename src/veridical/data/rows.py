@@ -1,16 +1,154 @@
-"""From rows to examples: the one place where a table becomes a `Dataset`."""
+"""From rows to examples: labels, human evidence, and the one place where a table becomes a `Dataset`."""
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from veridical.core.errors import InputError
-from veridical.core.example import PAIR, TEXT, Example
-from veridical.data.columns import Columns
+from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.data.dataset import Dataset
-from veridical.data.evidence import TAGGED, UNALIGNED, span_units, tagged_units
-from veridical.data.labels import Label, class_names, read_labels
-from veridical.data.tables import Row, Table
+from veridical.data.tables import Columns, Row, Table
+
+Label = str | float | None
+
+
+def read_labels(table: Table, columns: Columns) -> list[Label]:
+    """The label of each row. Whole numbers and texts are classes; numbers with fractions are regression.
+
+    A table without any label is unlabelled data; one where only some are missing is a mistake.
+    """
+    if columns.label is None or all(_is_missing(row.values.get(columns.label)) for row in table.rows):
+        return [None] * len(table.rows)
+    raw = [_present(table, row, columns.label) for row in table.rows]
+    if columns.task == "regression" or (columns.task == "auto" and _is_continuous(raw)):
+        return [_number(table, row, value) for row, value in zip(table.rows, raw, strict=True)]
+    return [_class_name(table, row, value) for row, value in zip(table.rows, raw, strict=True)]
+
+
+def class_names(labels: list[Label]) -> tuple[str, ...]:
+    """The sorted classes among the labels."""
+    return tuple(sorted({label for label in labels if isinstance(label, str)}))
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _present(table: Table, row: Row, column: str) -> Any:
+    value = row.values.get(column)
+    if _is_missing(value):
+        raise InputError(
+            f"{table.place}, line {row.line}: the label is missing", field=column, remedy="Fill it in or drop the row."
+        )
+    return value
+
+
+def _is_continuous(values: list[Any]) -> bool:
+    # One fraction is enough: a rating column of 3.0, 4.5, 5.0 is a measurement, while 0.0 and 1.0 alone are classes.
+    numbers = [_as_number(value) for value in values]
+    return all(map(math.isfinite, numbers)) and any(number != int(number) for number in numbers)
+
+
+def _as_number(value: Any) -> float:
+    """The value as a number, NaN where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return math.nan
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def _number(table: Table, row: Row, value: Any) -> float:
+    number = _as_number(value)
+    if not math.isfinite(number):
+        problem = f"{table.place}, line {row.line}: the label {value!r} is not a finite number"
+        raise InputError(problem, remedy="Correct it, or use task=classification.")
+    return number
+
+
+def _class_name(table: Table, row: Row, value: Any) -> str:
+    if isinstance(value, list | dict):
+        raise InputError(f"{table.place}, line {row.line}: the label {value!r} is neither a text nor a number")
+    # pandas turns whole numbers into floats as soon as one is missing: 1.0 is the class "1".
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+TAGGED = {TEXT: ("source_words", "source_tags"), PAIR: ("target_words", "target_tags")}
+"""Quality estimation data tags every word of an input: 1 where the translation goes wrong."""
+
+BAD = (1, "1", "BAD")
+
+UNALIGNED = "unaligned_words"
+"""The `extra` that counts words which do not occur in the text and so cannot be evidence."""
+
+
+def span_units(text: str, spans: Any, place: str, id: str) -> tuple[Unit, ...]:
+    """Evidence of `[start, end)` spans into the text, given as a list or as its JSON."""
+    return tuple(
+        Unit(TEXT, (start, end), text[start:end]) for start, end in _checked(_listed(spans, place, id), text, place, id)
+    )
+
+
+def _listed(spans: Any, place: str, id: str) -> Sequence[Any]:
+    # A CSV cell can only hold the JSON of a list.
+    try:
+        spans = (json.loads(spans) if spans.strip() else []) if isinstance(spans, str) else spans
+    except ValueError:
+        spans = 0
+    if spans is None or isinstance(spans, list):
+        return spans or []
+    raise InputError(f"{place}: rationales are a list of [start, end] pairs", example=id, field="rationales")
+
+
+def _checked(spans: Sequence[Any], text: str, place: str, id: str) -> list[tuple[int, int]]:
+    for span in spans:
+        is_pair = isinstance(span, list) and len(span) == 2 and all(type(end) is int for end in span)
+        if not (is_pair and 0 <= span[0] < span[1] <= len(text)):
+            problem = f"{place}: the rationale {span} is no span of the text, which has {len(text)} characters"
+            raise InputError(problem, example=id, field="rationales", remedy="Spans are [start, end), counted from 0.")
+    return [(start, end) for start, end in spans]
+
+
+def tagged_units(
+    inputs: Mapping[str, Any], values: Mapping[str, Any], place: str, id: str
+) -> tuple[tuple[Unit, ...], int]:
+    """Evidence of word tags, one unit per word tagged 1, and how many words could not be found in their text."""
+    units: list[Unit] = []
+    lost = 0
+    for field, (words_key, tags_key) in TAGGED.items():
+        words, tags = (values[key] if isinstance(values.get(key), list) else [] for key in (words_key, tags_key))
+        if len(words) != len(tags):
+            raise InputError(f"{place}: {len(tags)} tags for {len(words)} words", example=id, field=tags_key)
+        spans = align([str(word) for word in words], inputs.get(field, ""))
+        units += [
+            _unit(field, inputs[field], span) for span, tag in zip(spans, tags, strict=True) if span and tag in BAD
+        ]
+        lost += spans.count(None)
+    return tuple(units), lost
+
+
+def _unit(field: str, text: str, span: tuple[int, int]) -> Unit:
+    return Unit(field, span, text[slice(*span)])
+
+
+def align(words: Sequence[str], text: str, slack: int = 8) -> list[tuple[int, int] | None]:
+    """Where each word stands in the text, read from left to right; None for a word that is not there.
+
+    A word is looked for only near the end of the one before (`slack` characters, more after a lost word): otherwise a
+    single odd word could match far ahead and take all that follows with it.
+    """
+    spans: list[tuple[int, int] | None] = []
+    at, reach = 0, slack
+    for word in words:
+        found = text.find(word, at, at + reach + len(word)) if word else -1
+        spans.append((found, found + len(word)) if found >= 0 else None)
+        at, reach = (found + len(word), slack) if found >= 0 else (at, reach + len(word) + 1)
+    return spans
+
 
 _TAG_COLUMNS = {column for pair in TAGGED.values() for column in pair}
 

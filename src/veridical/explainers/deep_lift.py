@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from veridical.explainers.base import Scores, adding_up
-from veridical.explainers.gradients import Aggregate, Baseline, aggregate, check_windows, start_of
-from veridical.explainers.rescaling import rescaling
+from veridical.explainers.embedding_gradients import Aggregate, Baseline, aggregate, check_windows, start_of
+from veridical.explainers.rescale_rules import rescaling
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Rows

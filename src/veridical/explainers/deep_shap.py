@@ -14,10 +14,10 @@ from torch import Tensor
 from veridical.core.errors import UsageError
 from veridical.core.example import Example
 from veridical.data import load
-from veridical.data.chance import Chance
+from veridical.data.splits import Chance
 from veridical.explainers.base import Scores, adding_up
 from veridical.explainers.deep_lift import contributions
-from veridical.explainers.gradients import check_windows
+from veridical.explainers.embedding_gradients import check_windows
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Rows

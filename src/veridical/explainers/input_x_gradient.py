@@ -8,7 +8,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from veridical.explainers.base import Scores
-from veridical.explainers.gradients import Aggregate, aggregate, input_gradient
+from veridical.explainers.embedding_gradients import Aggregate, aggregate, input_gradient
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Rows

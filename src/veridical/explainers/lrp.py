@@ -1,24 +1,141 @@
-"""Layer-wise relevance propagation: the output, handed back layer by layer."""
+"""Layer-wise relevance propagation: the output is handed back, layer by layer, to the words it came from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 from transformers.activations import ACT2CLS
 
+from veridical.explainers.backward_rules import Rule, Rules, handed, route, straight
 from veridical.explainers.base import Scores
-from veridical.explainers.relevance import FullAttention, LinearRule, alpha_beta, epsilon_rule, through_linear
-from veridical.explainers.rules import Rule, Rules, route, straight
 from veridical.masking import Case
 from veridical.masking.case import Pieces
 from veridical.models import Classifier, Rows
 from veridical.models.transformer import Transformer
+
+LinearRule = Callable[[Tensor, Tensor, Tensor | None, Tensor], Tensor]
+"""From inputs [..., i], weights [o, i], biases [o] and the outputs' relevance [..., o] to the inputs', [..., i]."""
+
+_LEAST = 1e-7
+"""What a divisor is at least, also where there is nothing to share."""
+
+
+def alpha_beta(
+    inputs: Tensor, weight: Tensor, bias: Tensor | None, relevance: Tensor, alpha: float, epsilon: float
+) -> Tensor:
+    """What raised an output shares `alpha` of its relevance, what lowered it the rest; then sizes only, rescaled.
+
+    The sizes of each row are rescaled to sum to those of the relevance that came in. Their signed sum would be no
+    measure: LayerNorm's gradient makes it zero.
+    """
+    up, down = weight.clamp(min=0), weight.clamp(max=0)
+    more, less = inputs.clamp(min=0), inputs.clamp(max=0)
+    bias = weight.new_zeros(len(weight)) if bias is None else bias
+    raised = relevance / (linear(more, up, bias.clamp(min=0)) + linear(less, down) + epsilon)
+    lowered = relevance / (linear(more, down, bias.clamp(max=0)) + linear(less, up) - epsilon)
+    shares = alpha * (more * (raised @ up) + less * (raised @ down))
+    shares = shares + (1 - alpha) * (more * (lowered @ down) + less * (lowered @ up))
+    return _rescaled(shares.abs(), _mass(shares), _mass(relevance))
+
+
+def epsilon_rule(inputs: Tensor, weight: Tensor, bias: Tensor | None, relevance: Tensor, epsilon: float) -> Tensor:
+    """Each input counts with its signed part in the output; the stabiliser epsilon has the output's sign."""
+    outputs = linear(inputs, weight, bias)
+    outputs = outputs + torch.where(outputs < 0, -epsilon, epsilon)
+    return inputs * ((relevance / outputs) @ weight)
+
+
+def through_linear(rule: LinearRule) -> Rule:
+    """The rule for `torch.nn.functional.linear`."""
+
+    def apply(func: Rule, inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        outputs: Tensor = _Linear.apply(inputs, weight, bias, rule)  # type: ignore[no-untyped-call]
+        return outputs
+
+    return apply
+
+
+class FullAttention:
+    """The rule of `torch.matmul` by which softmax(Q K^T) V shares relevance out to Q, K and V as one whole.
+
+    With J the derivative of the context by all numbers a of Q, K and V, the share of number j is
+    `a_j sum_i J_ij R_i / z_i` where `z_i = sum_j J_ij a_j`. To keep z from zero, `epsilon` times its mean size over the
+    numbers of its query and head is added to its size. If `rescaled`, the sizes of a head's shares sum to those of the
+    relevance that came in: shares of both signs are larger than what they add up to. One object is for one pass.
+    """
+
+    def __init__(self, epsilon: float, rescaled: bool) -> None:
+        self.epsilon = epsilon
+        self.rescaled = rescaled
+        self._begun: list[tuple[Tensor, Tensor]] = []  # Q and K^T, each with its copy
+
+    def __call__(self, func: Rule, first: Tensor, second: Tensor) -> Tensor:
+        if not self._begun:  # a layer of BERT's kind has two products: of Q and K^T, and of the weights and V
+            self._begun = [(first, _leaf(first)), (second, _leaf(second))]
+            logits: Tensor = func(*(copy for _, copy in self._begun))
+            return logits
+        inputs, copies = zip(*self._begun, (second, _leaf(second)), strict=True)
+        self._begun = []
+        context = func(first, copies[-1])
+        return handed(context, inputs, partial(self._shares, context, first.detach(), copies))
+
+    def _shares(
+        self, context: Tensor, weights: Tensor, copies: Sequence[Tensor], relevance: Tensor
+    ) -> Sequence[Tensor]:
+        """The shares of Q, K^T and V, through whose copies alone the context was computed."""
+        along = context.detach() + _along(weights, copies[-1].detach())
+        least = (self.epsilon * along.abs().mean(-1, keepdim=True)).clamp(min=_LEAST)
+        ratios = relevance / (along + torch.where(along < 0, -least, least))
+        gradients = torch.autograd.grad(context, copies, ratios)
+        shares = [copy.detach() * gradient for copy, gradient in zip(copies, gradients, strict=True)]
+        if not self.rescaled:
+            return shares
+        mass = torch.stack([_mass(each, 2) for each in shares]).sum(0)  # [B, h, 1, 1]
+        return [_rescaled(each, mass, _mass(relevance, 2)) for each in shares]
+
+
+def _leaf(x: Tensor) -> Tensor:
+    return x.detach().requires_grad_()
+
+
+def _along(weights: Tensor, values: Tensor) -> Tensor:
+    """The derivative of the context in the direction of Q and K: [..., q, k] and [..., k, d] give [..., q, d].
+
+    The logits L grow by twice themselves, so the weights A by 2 A (L - sum A L). Here log A can stand for L: it differs
+    by a number per query only, and A log A is 0 where a mask makes L infinite.
+    """
+    growth = torch.xlogy(weights, weights)
+    return 2 * (growth - weights * growth.sum(-1, keepdim=True)) @ values
+
+
+def _mass(values: Tensor, start: int = 1) -> Tensor:
+    """The sum of sizes over all dimensions from one on, which stay."""
+    return values.abs().sum(tuple(range(start, values.dim())), keepdim=True)
+
+
+def _rescaled(shares: Tensor, mass: Tensor, wanted: Tensor) -> Tensor:
+    # In this order: the quotient of the two masses is infinite where there is nothing to rescale.
+    return shares / mass.clamp(min=torch.finfo(mass.dtype).tiny) * wanted
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None, rule: LinearRule) -> Tensor:
+        ctx.save_for_backward(inputs, weight, bias)
+        ctx.rule = rule
+        return linear(inputs, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, relevance: Tensor) -> tuple[Tensor, None, None, None]:
+        return ctx.rule(*ctx.saved_tensors, relevance), None, None, None
+
 
 _ACTIVATIONS = tuple({entry[0] if isinstance(entry, tuple) else entry for entry in ACT2CLS.values()})
 _EPSILON = {"alpha-beta": 1e-7, "epsilon": 0.25}

@@ -4,21 +4,24 @@ from veridical.core.registry import Registry
 from veridical.metrics.aopc import AOPC
 from veridical.metrics.attack import Attack
 from veridical.metrics.base import CorpusMetric, Measured, Metric, judge
-from veridical.metrics.comprehensiveness import Comprehensiveness
 from veridical.metrics.decision_flip import DecisionFlip
+from veridical.metrics.erasure import Comprehensiveness, Sufficiency
 from veridical.metrics.leave_one_out import LeaveOneOutTau
 from veridical.metrics.log_odds import LogOdds
 from veridical.metrics.normalised_aopc import NormalisedAOPC
 from veridical.metrics.pos_importance import PosImportance
 from veridical.metrics.post_hoc_accuracy import PostHocAccuracy
 from veridical.metrics.prediction_agreement import PredictionAgreement
-from veridical.metrics.rationale_auc import RationaleAUC
-from veridical.metrics.rationale_average_precision import RationaleAveragePrecision
-from veridical.metrics.rationale_overlap import RationaleF1, RationaleIoU, RationalePrecision, RationaleRecall
-from veridical.metrics.rationale_recall import RationaleRecallAtK
+from veridical.metrics.rationale_overlap import (
+    RationaleF1,
+    RationaleIoU,
+    RationalePrecision,
+    RationaleRecall,
+    RationaleRecallAtK,
+)
+from veridical.metrics.rationale_ranking import RationaleAUC, RationaleAveragePrecision
 from veridical.metrics.reasons_on_top import ReasonsOnTop
 from veridical.metrics.stability import Stability
-from veridical.metrics.sufficiency import Sufficiency
 
 METRICS: Registry[Metric | CorpusMetric] = Registry(
     "metric",

@@ -1,4 +1,4 @@
-"""What sufficiency and comprehensiveness share: rationales of several sizes, and how far each moves the model."""
+"""Sufficiency and comprehensiveness: what is left of the answer with only the best words, or without them."""
 
 from __future__ import annotations
 
@@ -122,3 +122,62 @@ class Binned(ABC):
         total = curve.masked_fill(~counted, 0).sum(1)
         mean = total / (bins + (self.divide == "bins+1")).clamp(min=1)
         return mean.masked_fill(bins == 0, self.without_bins)
+
+
+@dataclass(frozen=True)
+class Comprehensiveness(Binned):
+    """How much of the class's probability goes with the words that matter most.
+
+    The counterpart of sufficiency, with the same options: those of `Binned`.
+    """
+
+    meaning: ClassVar[str] = (
+        "The probability lost without the first words, by default as a share of what there is to lose."
+    )
+    weakness: ClassVar[str] = (
+        "Texts with holes are unlike those the model was trained on. Low where other words would do as well, whatever "
+        "the order, and it depends on how words are erased."
+    )
+    greater_is_better: ClassVar[bool] = True
+
+    @property
+    def without_bins(self) -> float:
+        return 0.0
+
+    def kept(self, rationale: Tensor, live: Tensor) -> Tensor:
+        return live & ~rationale
+
+    def of_lost(self, lost: Tensor) -> Tensor:
+        return lost
+
+
+@dataclass(frozen=True)
+class Sufficiency(Binned):
+    """How much of the class's probability the words that matter most keep up alone.
+
+    Normalised, 1 is best. As a `difference` it is what is lost, so that lower is better. The options are those of
+    `Binned`.
+    """
+
+    meaning: ClassVar[str] = (
+        "The probability that the first words alone keep, as a share of what there is to lose; as a difference, what "
+        "they lose."
+    )
+    weakness: ClassVar[str] = (
+        "A few words are unlike any text the model was trained on. High for every order where the empty text already "
+        "gets the class, and it depends on how words are erased."
+    )
+
+    @property
+    def greater_is_better(self) -> bool:
+        return self.form == "normalised"
+
+    @property
+    def without_bins(self) -> float:
+        return 0.0 if self.form == "normalised" else 1.0
+
+    def kept(self, rationale: Tensor, live: Tensor) -> Tensor:
+        return live & rationale
+
+    def of_lost(self, lost: Tensor) -> Tensor:
+        return 1 - lost

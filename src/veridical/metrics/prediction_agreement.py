@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from veridical.masking import Case
-from veridical.masking.levels import HIGH_POSITIVE, LOW_POSITIVE, levels
-from veridical.masking.ranking import places, share, top
+from veridical.masking.ranking import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share, top
 from veridical.metrics.base import Measured, Need
 
 

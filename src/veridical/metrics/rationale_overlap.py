@@ -1,4 +1,4 @@
-"""Precision, recall, F1 and overlap of the words an explanation picks with those that people marked."""
+"""How far the words that scores choose are the words that people chose."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import torch
 from torch import Tensor
 
 from veridical.masking import Case
-from veridical.masking.levels import HIGH_POSITIVE, LOW_POSITIVE, levels
-from veridical.masking.ranking import places, share
+from veridical.masking.ranking import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share
 from veridical.metrics.base import Measured, Need
-from veridical.metrics.evidence import gold
-from veridical.metrics.filters import is_stop_word
+from veridical.metrics.evidence import Field, gold, is_stop_word, judged
 
 Words = Literal["high-positive", "top", "top-k", "as-many"]
 
@@ -145,3 +143,35 @@ def _stop_words(case: Case) -> Tensor:
     for row, units in enumerate(case.batch.units):
         found[row, : len(units)] = torch.tensor([is_stop_word(unit) for unit in units], dtype=torch.bool)
     return found
+
+
+@dataclass(frozen=True)
+class RationaleRecallAtK:
+    """The share of the words people marked that are among the first `k`.
+
+    `field` judges one text of a pair only. Documents without a marked word are undefined.
+    """
+
+    k: int = 5
+    field: Field = "all"
+    needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
+    meaning: ClassVar[str] = "The share of the words people marked that are among the first k of the explanation."
+    weakness: ClassVar[str] = (
+        "Shows whether people would agree, not whether the model used these words. Cannot reach 1 where more than k "
+        "words are marked."
+    )
+    fewest: ClassVar[int] = 2
+    percent: ClassVar[bool] = False
+    ranks: ClassVar[bool] = True
+    comparable: ClassVar[bool] = True
+    greater_is_better: ClassVar[bool] = True
+
+    def questions(self, units: int) -> int:
+        return 0
+
+    def __call__(self, case: Case, scores: Tensor) -> Measured:
+        here = judged(case, self.field)
+        reasons = gold(case) & here
+        marked = reasons.sum(1)
+        found = (reasons & (places(scores, here) < self.k)).sum(1)
+        return Measured((found / marked).masked_fill(marked == 0, torch.nan))

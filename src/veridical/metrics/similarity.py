@@ -1,15 +1,24 @@
-"""How alike documents are: by their words in order (n-grams on sets), or by the vectors of an encoder."""
+"""How alike texts are, by words or by the vectors of an encoder, and which are each other's neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
+from torch import Tensor
+
+from veridical.core.example import Example
+from veridical.masking import Engine
+from veridical.models import Classifier, Rows
+from veridical.models.new import start
+from veridical.models.text_fields import texts_of
 
 Floats = NDArray[np.float64]
 
@@ -94,3 +103,87 @@ def _overlaps(sets: csr_matrix, part: slice) -> Floats:
     size = sizes(sets)
     overlaps: Floats = shared / np.maximum(size[part, None] + size - shared, 1)
     return overlaps
+
+
+_REMEMBER = 20_000
+_AT_ONCE = 256
+
+Texts = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """An encoder that remembers the vectors of texts: all methods of an audit are judged on the same ones."""
+
+    classifier: Classifier
+    known: dict[Texts, NDArray[np.float32]] = field(default_factory=dict, repr=False)
+
+    def vectors(self, examples: Sequence[Example]) -> NDArray[np.float64]:
+        """One vector per example, [N, d]."""
+        texts = {texts_of(example): example for example in examples}
+        fresh = [example for key, example in texts.items() if key not in self.known]
+        for at in range(0, len(fresh), _AT_ONCE):
+            part = fresh[at : at + _AT_ONCE]
+            self.known.update(zip(map(texts_of, part), self._read(part).numpy(), strict=True))
+        found = np.stack([self.known[texts_of(example)] for example in examples]).astype(np.float64)
+        for key in list(self.known)[:-_REMEMBER]:  # the oldest
+            del self.known[key]
+        return found
+
+    def _read(self, examples: Sequence[Example]) -> Tensor:
+        rows, engine = self.classifier.encode(examples).rows, Engine()
+        with torch.no_grad(), self.classifier.evaluating(), self.classifier.fused():
+            packs = [(pack, self._sums(rows.select(pack))) for pack in engine.packs(rows.lengths, gradients=False)]
+        total = torch.zeros(len(examples), packs[0][1].shape[1])
+        for pack, sums in packs:
+            total.index_add_(0, rows.owner[pack], sums)
+        return total
+
+    def _sums(self, rows: Rows) -> Tensor:
+        """The sum of the last hidden states of each row, [r, d]."""
+        hidden = self.classifier.run(rows, hidden=True).hidden
+        assert hidden is not None
+        last = hidden[-1].float().cpu()  # [r, l, d]
+        real = torch.arange(last.shape[1]) < rows.lengths[:, None]  # [r, l]
+        return (last * real[..., None]).sum(1)
+
+
+@lru_cache(maxsize=1)
+def load_encoder(source: str) -> Encoder:
+    """The encoder of a folder or hub id, or the `embedded` one. It is kept until another is asked for."""
+    # Only the hidden states are read, so it does not matter what the new head would say.
+    return Encoder(start(source, [Example.of("")], ("no", "yes")))
+
+
+Similarity = Callable[[slice], NDArray[np.float64]]
+"""Gives the similarity of a portion of documents to all, [P, N]."""
+
+NOBODY = -1
+
+_ROWS_AT_ONCE = 1_000_000
+
+
+def nearest(similarity: Similarity, size: int, count: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The `count` others most like each of `size` documents, and how alike: [N, count] each, the most alike first.
+
+    Of equally similar ones the first is taken. Where there are not enough others, `NOBODY`, with the similarity NaN.
+    """
+    found = [_best(similarity(part), part.start, count) for part in _portions(size)]
+    return np.concatenate([index for index, _ in found]), np.concatenate([alike for _, alike in found])
+
+
+def _portions(size: int) -> Iterator[slice]:
+    step = max(1, _ROWS_AT_ONCE // size)
+    return (slice(start, min(start + step, size)) for start in range(0, size, step))
+
+
+def _best(similarity: NDArray[np.float64], start: int, count: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    rows = np.arange(len(similarity))
+    similarity[rows, start + rows] = -np.inf  # nobody is a neighbour of itself
+    index = np.full((len(rows), count), NOBODY, dtype=np.intp)
+    alike = np.full((len(rows), count), np.nan)
+    for rank in range(min(count, similarity.shape[1] - 1)):
+        index[:, rank] = similarity.argmax(1)
+        alike[:, rank] = similarity[rows, index[:, rank]]
+        similarity[rows, index[:, rank]] = -np.inf
+    return index, alike

@@ -14,15 +14,22 @@ from numpy.typing import NDArray
 from veridical.core.errors import InputError
 from veridical.core.example import Example, Unit
 from veridical.core.explanation import Explanation
-from veridical.masking.levels import NEUTRAL, levels
-from veridical.masking.ranking import places, share
+from veridical.masking.ranking import NEUTRAL, levels, places, share
 from veridical.metrics.base import Measured, Need
-from veridical.metrics.evidence import marked
-from veridical.metrics.filters import Keep, kept
-from veridical.metrics.neighbours import NOBODY, Similarity, nearest
-from veridical.metrics.similarity import Lexical, Orders, Runs, Semantic, incidence, jaccard
-from veridical.metrics.vectors import load_encoder
-from veridical.models.texts import check_texts
+from veridical.metrics.evidence import Keep, kept, marked
+from veridical.metrics.similarity import (
+    NOBODY,
+    Lexical,
+    Orders,
+    Runs,
+    Semantic,
+    Similarity,
+    incidence,
+    jaccard,
+    load_encoder,
+    nearest,
+)
+from veridical.models.text_fields import check_texts
 
 Words = Literal["labels", "pooled", "top"]
 

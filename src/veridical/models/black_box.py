@@ -14,8 +14,8 @@ from veridical.core.errors import ModelError, UsageError
 from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.models.batch import Batch, Output, Rows
 from veridical.models.classifier import Classifier
-from veridical.models.texts import FIELDS, check_hold, check_texts
-from veridical.models.words import word_spans
+from veridical.models.text_fields import FIELDS, check_hold, check_texts
+from veridical.models.units import word_spans
 
 _MASKED = -2
 _ABSENT = -1

@@ -43,7 +43,7 @@ class Classifier(ABC):
         >>> Classifier.load(model, tokenizer=tokenizer, units="token")
         >>> Classifier.load(pipeline.predict_proba, labels=["ham", "spam"])
         """
-        from veridical.models.loading import load
+        from veridical.models.loader import load
 
         return load(source, **settings)
 

@@ -18,7 +18,7 @@ from transformers import (
 )
 
 from veridical.core.example import IMAGE, Example, Image
-from veridical.models.texts import texts_of
+from veridical.models.text_fields import texts_of
 
 _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _WORDS = 4000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
+from transformers.utils import logging
 
 from veridical.core.errors import ModelError, StorageError
 from veridical.models.batch import Output, Rows
 from veridical.models.classifier import Classifier
-from veridical.models.quiet import quietly
 
 SETTINGS = "veridical.json"
 """The file beside the weights that remembers how the classifier is used: units, length limit, windows."""
@@ -213,3 +214,22 @@ def _replace_output(module: nn.Module, value: Tensor | None, fit: Any) -> Iterat
         yield
     finally:
         handle.remove()
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """While inside, transformers logs errors only and shows no progress bar; its settings come back afterwards.
+
+    Some of its model files use parts of torch that are deprecated, which is no news to whoever loads them.
+    """
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

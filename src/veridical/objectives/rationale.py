@@ -13,7 +13,7 @@ from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.example import Example
 from veridical.core.limits import Positive, Share, Weight, check_limits
 from veridical.explainers.attention import last_cls
-from veridical.explainers.gradients import input_gradient
+from veridical.explainers.embedding_gradients import input_gradient
 from veridical.masking import ERASERS, Case
 from veridical.masking.ranking import places, share, top
 from veridical.models import Classifier, Rows

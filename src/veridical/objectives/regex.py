@@ -10,9 +10,8 @@ from torch import Tensor
 
 from veridical.core.limits import Count, Number, Positive, Share, Weight, check_limits
 from veridical.masking import Case
-from veridical.objectives.attributions import Attribution
 from veridical.objectives.cross_entropy import CrossEntropy
-from veridical.objectives.explanation_guided import Direction, ExplanationGuided, Replacement, Sharing
+from veridical.objectives.explanation_guided import Attribution, Direction, ExplanationGuided, Replacement, Sharing
 from veridical.objectives.input_gradient import InputGradient
 from veridical.objectives.portion import averaged, portion
 from veridical.objectives.virtual_adversarial import Projection, VirtualAdversarial

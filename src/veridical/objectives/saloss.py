@@ -16,8 +16,7 @@ from veridical.masking import Case
 from veridical.models import Classifier, Rows
 from veridical.objectives.base import Objective
 from veridical.objectives.cross_entropy import CrossEntropy
-from veridical.objectives.divergence import kl
-from veridical.objectives.portion import mean_over_examples
+from veridical.objectives.portion import kl, mean_over_examples
 from veridical.objectives.salience import SALIENCES, Corpus
 from veridical.objectives.salience.base import Scorer, pieces_of, remembering
 

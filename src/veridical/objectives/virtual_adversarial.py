@@ -12,8 +12,7 @@ from veridical.core.limits import Count, Number, Positive, Weight, check_limits
 from veridical.masking import Case
 from veridical.models import Rows
 from veridical.objectives.cross_entropy import CrossEntropy
-from veridical.objectives.divergence import gap
-from veridical.objectives.portion import embeddings_of, outputs_of, portion
+from veridical.objectives.portion import embeddings_of, gap, outputs_of, portion
 
 Projection = Literal["unit", "ball"]
 """A perturbation whose largest number at each token is 1, or at most `eps`."""

@@ -1,4 +1,4 @@
-"""One self-contained HTML page of explanations: nothing to install, nothing fetched, safe to send by mail."""
+"""What every page shares: a head that forbids scripts and outside requests, and files that appear when complete."""
 
 from __future__ import annotations
 
@@ -9,12 +9,73 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from veridical.core.drawing import body, called, escaped, heading, legend, number, strongest
 from veridical.core.explanation import HUMAN, Explanation
 from veridical.core.files import spec_key
-from veridical.core.files.appearing import appearing
-from veridical.report.frame import FOOT, head
-from veridical.report.styles import STYLES
+from veridical.core.files.atomic import appearing
+from veridical.report.colours import AGAINST, FOR, LIGHT, hexadecimal
+from veridical.report.drawing import DARK_VARIABLES, body, called, escaped, heading, legend, number, strongest
+
+# Should a text ever slip through the escaping, the browser itself refuses scripts and anything from outside.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def head(title: str, styles: str) -> str:
+    """The beginning of a page, up to its body."""
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f'<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{escaped(title)}</title><style>{styles}</style></head>\n<body>\n"
+    )
+
+
+FOOT = "</body></html>\n"
+"""The end of a page."""
+
+
+STYLES = f"""
+:root {{ color-scheme: light dark; --vd-paper: {hexadecimal(LIGHT.paper)}; --vd-ink: {hexadecimal(LIGHT.ink)};
+  --vd-soft: #5b6270; --vd-line: #d9dce3; --desk: #f4f5f7; --for: {hexadecimal(FOR)};
+  --against: {hexadecimal(AGAINST)}; }}
+@media screen and (prefers-color-scheme: dark) {{ :root {{ {DARK_VARIABLES}; --desk: #101216; }} }}
+* {{ box-sizing: border-box; }}
+body {{ margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 76rem; background: var(--desk); color: var(--vd-ink);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }}
+header {{ margin-bottom: 1.5rem; }}
+h1 {{ margin: 0; font-size: 1.6rem; line-height: 1.25; letter-spacing: -.01em; overflow-wrap: anywhere; }}
+.counts {{ margin: .2rem 0 1rem; color: var(--vd-soft); }}
+dl {{ display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0 0 .8rem; font-size: .93rem; }}
+dt {{ color: var(--vd-soft); }}
+dd {{ margin: 0; overflow-wrap: anywhere; }}
+details {{ margin-bottom: .8rem; font-size: .93rem; }}
+summary {{ cursor: pointer; color: var(--vd-soft); }}
+pre {{ margin: .5rem 0; padding: .8rem 1rem; overflow-x: auto; background: var(--vd-paper); font-size: .8rem;
+  border: 1px solid var(--vd-line); border-radius: 8px; white-space: pre-wrap; overflow-wrap: anywhere; }}
+article {{ margin-bottom: 1rem; padding: 1rem 1.25rem 1.1rem; background: var(--vd-paper); border-radius: 10px;
+  border: 1px solid var(--vd-line); content-visibility: auto; contain-intrinsic-size: auto 12rem; }}
+.top {{ display: flex; justify-content: space-between; gap: 1.5rem; padding-bottom: .6rem;
+  border-bottom: 1px solid var(--vd-line); }}
+.top > div {{ min-width: 0; }}
+.id {{ color: var(--vd-soft); font-size: .85rem; overflow-wrap: anywhere; text-align: right;
+  max-width: 40%; flex-shrink: 0; }}
+.methods.several {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr));
+  gap: .4rem 2.2rem; }}
+section {{ min-width: 0; padding-top: .7rem; }}
+h2 {{ margin: 0; font-size: .8rem; font-weight: 600; color: var(--vd-soft); overflow-wrap: anywhere; }}
+section h2 + div {{ margin-top: .2rem !important; }}
+.words {{ display: flex; flex-wrap: wrap; gap: .35rem; margin: .8rem 0 0; padding: 0; list-style: none;
+  font-size: .82rem; }}
+.words li {{ display: flex; gap: .45rem; max-width: 20rem; padding: .05rem .5rem; border: 1px solid var(--vd-line);
+  border-left: 4px solid var(--for); border-radius: 4px; }}
+.words li.against {{ border-left: 4px dotted var(--against); }}
+.words bdi {{ overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }}
+.words b {{ font-weight: 500; white-space: nowrap; font-variant-numeric: tabular-nums; color: var(--vd-soft); }}
+@media print {{
+  body {{ padding: 0; max-width: none; background: none; font-size: 10.5pt; }}
+  article {{ break-inside: avoid; content-visibility: visible; }}
+  details {{ display: none; }}
+}}
+"""
 
 
 @dataclass

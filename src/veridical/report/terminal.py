@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from veridical.core.colours import DARK, LIGHT, Paper, blend, hexadecimal
-from veridical.core.drawing import account, called, greatest, number, percent, segments, strongest, unseen
 from veridical.core.example import Image
 from veridical.core.explanation import HUMAN, Explanation
+from veridical.report.colours import DARK, LIGHT, Paper, blend, hexadecimal
+from veridical.report.drawing import account, called, greatest, number, percent, segments, strongest, unseen
 
 # Escape sequences in a text could move the cursor or rename the window; surrogates cannot be printed at all.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")

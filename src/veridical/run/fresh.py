@@ -12,19 +12,18 @@ from typing import Any
 from transformers import TrainerCallback
 
 from veridical.core.errors import InputError, UsageError
-from veridical.core.files.appearing import appearing
+from veridical.core.files.atomic import appearing
 from veridical.core.progress import Progress
 from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.data.name import file_name
 from veridical.explainers import EXPLAINERS
 from veridical.models import Classifier
-from veridical.models.loading import RECORD
-from veridical.run.batching import Failure
-from veridical.run.extracting import Extraction, extract
-from veridical.run.seeds import folder_of, train_seeds
-from veridical.run.training import Trained, test_of
+from veridical.models.loader import RECORD
+from veridical.run.portions import Failure
+from veridical.run.rationales import Extraction, extract
+from veridical.run.train import Trained, folder_of, test_of, train_seeds
 from veridical.training import Schedule
-from veridical.training.scoring import evaluate
+from veridical.training.evaluation import evaluate
 
 RATIONALES = "rationales"
 

@@ -7,7 +7,7 @@
 
 from veridical.testing.contracts import check_eraser, check_explainer, check_objective
 from veridical.testing.formula import Formula
-from veridical.testing.metrics import check_metric
+from veridical.testing.metric_contracts import check_metric
 from veridical.testing.samples import black_box, image_classifier, pair_classifier, text_classifier
 
 __all__ = [

@@ -22,7 +22,7 @@ from veridical.models import Classifier
 from veridical.objectives import OBJECTIVES, CrossEntropy, Objective, Sum
 from veridical.objectives.base import forward, prepare
 from veridical.run.checks.invariance import gaps
-from veridical.run.explaining import explain
+from veridical.run.explain import explain
 from veridical.testing.samples import Sample, text_classifier
 
 TOLERANCE = 1e-5

@@ -17,10 +17,10 @@ import torch
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerFast
 
-from veridical.models.loading import wrap
-from veridical.models.quiet import quietly
-from veridical.models.text import TextClassifier
+from veridical.models.loader import wrap
+from veridical.models.text_classifier import TextClassifier
 from veridical.models.tiny import label_names
+from veridical.models.transformer import quietly
 
 SENTENCES = (
     "A gorgeous, witty, seductive movie; don't miss it.",

@@ -10,7 +10,7 @@ import numpy as np
 from veridical.core.example import Example, Image
 from veridical.models import Classifier
 from veridical.models.black_box import BlackBox
-from veridical.models.starting import start
+from veridical.models.new import start
 
 Sample = tuple[Classifier, list[Example]]
 

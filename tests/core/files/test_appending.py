@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from veridical.core.errors import InputError, StorageError
-from veridical.core.files import ExplanationWriter, read, read_all, spec_key, table
+from veridical.core.files import ExplanationWriter, parquet, read, read_all, spec_key
 
 WRITE_FOREVER = """
 import sys
@@ -59,13 +59,13 @@ def as_before_margins(path: Path) -> None:
     if path.suffix == ".jsonl":
         path.write_text(path.read_text().replace(', "margin": null', ""))
         return
-    with table.opened(path) as file:
-        kept, specs = file.read(), table.specs(file)
+    with parquet.opened(path) as file:
+        kept, specs = file.read(), parquet.specs(file)
     units = pa.list_(
-        pa.struct([field for field in table.SCHEMA.field("units").type.value_type if field.name != "margin"])
+        pa.struct([field for field in parquet.SCHEMA.field("units").type.value_type if field.name != "margin"])
     )
-    at = table.SCHEMA.get_field_index("units")
-    schema = table.SCHEMA.set(at, pa.field("units", units))
+    at = parquet.SCHEMA.get_field_index("units")
+    schema = parquet.SCHEMA.set(at, pa.field("units", units))
     older = pa.Table.from_pylist(kept.to_pylist(), schema=schema)
     pq.write_table(older.replace_schema_metadata({**schema.metadata, b"veridical.specs": json.dumps(specs)}), path)
 
@@ -229,7 +229,7 @@ def test_a_disk_that_fills_up_while_merging(tmp_path: Path, make, monkeypatch: p
     def full(path: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(table, "_sync", full)
+    monkeypatch.setattr(parquet, "_sync", full)
     safe = r"1 explanations are safe in .*why\.parquet\.part"
     with pytest.raises(StorageError, match=safe), ExplanationWriter(path) as writer:
         writer.write(make("a"))

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from veridical.core.errors import InputError, StorageError, UsageError
-from veridical.core.files import ExplanationWriter, read, read_all, table
+from veridical.core.files import ExplanationWriter, parquet, read, read_all
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_newer_lines(written: Path) -> None:
 
 
 def test_newer_parquet(tmp_path: Path) -> None:
-    newer = table.SCHEMA.with_metadata({**table.SCHEMA.metadata, b"veridical.version": b"2"})
+    newer = parquet.SCHEMA.with_metadata({**parquet.SCHEMA.metadata, b"veridical.version": b"2"})
     pq.write_table(newer.empty_table(), tmp_path / "why.parquet")
     with pytest.raises(StorageError, match=r"newer Veridical.*[Uu]pgrade"):
         read(tmp_path / "why.parquet")

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from veridical.core.errors import InputError, UsageError
 from veridical.core.example import Image, Unit
 from veridical.core.explanation import Explanation
-from veridical.core.files import ExplanationWriter, convert, read, read_all, spec_key, table
-from veridical.core.files.escaping import escape, unescape
+from veridical.core.files import ExplanationWriter, convert, parquet, read, read_all, spec_key
+from veridical.core.files.rows import escape, unescape
 
 TEXTS = st.text(st.characters(), max_size=12)  # st.characters() includes surrogates
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -88,7 +88,7 @@ def test_nan_measures_come_back(tmp_path: Path, make, suffix: str) -> None:
 
 
 def test_many_rows_make_few_row_groups(tmp_path: Path, make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "GROUP_ROWS", 100)
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 100)
     path = tmp_path / "why.parquet"
     for start in range(0, 300, 50):
         write(path, [make(str(i)) for i in range(start, start + 50)])

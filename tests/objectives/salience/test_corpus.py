@@ -6,7 +6,7 @@ import torch
 
 from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.example import Example
-from veridical.models.starting import start
+from veridical.models.new import start
 from veridical.objectives.salience import SALIENCES, Corpus
 from veridical.objectives.salience.base import pieces_of, remembering
 from veridical.testing import image_classifier, pair_classifier

@@ -17,8 +17,7 @@ from typing import Any, BinaryIO
 from veridical.core.errors import InputError
 from veridical.core.explanation import Explanation
 from veridical.core.files import problems
-from veridical.core.files.escaping import escape, unescape
-from veridical.core.files.rows import FORMAT, VERSION, Row, from_row, numbers_as_json, spec_data
+from veridical.core.files.rows import FORMAT, VERSION, Row, escape, from_row, numbers_as_json, spec_data, unescape
 
 _HEADER_START = b'{"format": "' + FORMAT.encode() + b'"'
 _SPEC_START = b'{"spec_key"'

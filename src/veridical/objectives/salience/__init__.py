@@ -2,11 +2,8 @@
 
 from veridical.core.registry import Registry
 from veridical.objectives.salience.base import Corpus, Salience
-from veridical.objectives.salience.chi2 import Chi2
-from veridical.objectives.salience.random import Random
-from veridical.objectives.salience.textrank import TextRank
-from veridical.objectives.salience.tf_idf import TfIdf
-from veridical.objectives.salience.uniform import Uniform
+from veridical.objectives.salience.corpus import Chi2, TfIdf
+from veridical.objectives.salience.text import Random, TextRank, Uniform
 
 SALIENCES: Registry[Salience] = Registry(
     "salience",

@@ -1,7 +1,6 @@
 """Small drawings of plain numbers as SVG, for pages that load nothing and print well."""
 
-from veridical.report.plots.dots import Dot, dots
-from veridical.report.plots.heat import heat
+from veridical.report.plots.charts import Dot, dots, heat
 from veridical.report.plots.lines import Point, lines, steps
 
 __all__ = ["Dot", "Point", "dots", "heat", "lines", "steps"]

@@ -1,17 +1,109 @@
-"""What all plots share: the SVG around them, axes, text, and the way from numbers to places on the paper.
-
-A plot is a string of SVG to put inside a page: no scripts, no outside fonts, colours that follow the page's light or
-dark paper. Everything written in it is escaped.
-"""
+"""A canvas in SVG: axes, ticks, marks; every plot is drawn on one."""
 
 from __future__ import annotations
 
+import math
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from veridical.core.drawing import escaped
-from veridical.report.plots.series import INK, LINE, SOFT
-from veridical.report.plots.ticks import labels, rounded, ticks
+from veridical.report.drawing import escaped
+
+# Series differ by colour, dash and marker, so that a grey print or a colour-blind eye loses nothing. The colours are
+# those of Okabe and Ito, without the yellow, which vanishes on white paper.
+INK = "var(--vd-ink,#1b1e24)"
+SOFT = "var(--vd-soft,#5b6270)"
+LINE = "var(--vd-line,#d9dce3)"
+PAPER = "var(--vd-paper,#ffffff)"
+
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", INK)
+_DASHES = ("", "7 3", "2 3", "9 3 2 3", "12 4")
+_SHAPES = ("circle", "square", "triangle", "diamond", "down", "cross", "open square", "open triangle")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one series is drawn."""
+
+    colour: str
+    dash: str
+    shape: str
+
+
+FLOOR_STYLE = Style(SOFT, "1 4", "open circle")
+"""For the series that knows nothing: grey and dotted, so that it steps back behind the others."""
+
+
+def styles(names: Sequence[str], floor: str | None = None) -> dict[str, Style]:
+    """A style for each name, the same for the same list; `floor` gets the quiet one."""
+    others = [name for name in names if name != floor]
+    found = {name: _style(index) for index, name in enumerate(others)}
+    return {name: FLOOR_STYLE if name == floor else found[name] for name in names}
+
+
+def _style(index: int) -> Style:
+    return Style(_COLOURS[index % len(_COLOURS)], _DASHES[index % len(_DASHES)], _SHAPES[index % len(_SHAPES)])
+
+
+def marker(style: Style, x: float, y: float, size: float = 3.6) -> str:
+    """The marker of a series around a point; open ones have the paper inside."""
+    name = style.shape.removeprefix("open ")
+    inside = style.colour if name == style.shape else PAPER
+    paint = f'fill="{inside}" stroke="{style.colour}"'
+    if name == "circle":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}" {paint}/>'
+    points = (f"{x + dx * size:.1f} {y + dy * size:.1f}" for dx, dy in _OUTLINES[name])
+    return f'<path d="M{"L".join(points)}Z" {paint}/>'
+
+
+_OUTLINES = {
+    "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    "triangle": ((0, -1.15), (1.1, 0.85), (-1.1, 0.85)),
+    "down": ((0, 1.15), (1.1, -0.85), (-1.1, -0.85)),
+    "diamond": ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
+    "cross": ((0, 0), (-1, -1), (0, 0), (1, -1), (0, 0), (1, 1), (0, 0), (-1, 1)),
+}
+
+
+_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_NEAR = 0.6  # of a step: further away, the plot would be mostly empty
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers from `low` to `high`, about so many of them."""
+    if not high > low:
+        return [low]
+    step = _step((high - low) / max(1, about - 1))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(index * step, 12) for index in range(first, last + 1)]
+
+
+def rounded(low: float, high: float, about: int = 5) -> tuple[float, float]:
+    """The range, never empty, with each end moved out to a round number where one is near."""
+    if not high > low:
+        margin = abs(low) * 0.5 or 0.5
+        low, high = low - margin, high + margin
+    step = _step((high - low) / max(1, about - 1))
+    under, over = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+    near = _NEAR * step
+    return under if low - under <= near else low, over if over - high <= near else high
+
+
+def labels(numbers: list[float], percent: bool = False) -> list[str]:
+    """The numbers of an axis, all with as many digits as the finest needs."""
+    scaled = [number * 100 for number in numbers] if percent else numbers
+    digits = max((_digits(number) for number in scaled), default=0)
+    return [f"{number + 0.0:,.{digits}f}{'%' if percent else ''}".replace("-", "\u2212") for number in scaled]
+
+
+def _step(rough: float) -> float:
+    size = 10.0 ** math.floor(math.log10(rough))
+    return next(step * size for step in _STEPS if step * size >= rough * (1 - 1e-9))
+
+
+def _digits(number: float) -> int:
+    return next((digits for digits in range(6) if math.isclose(number, round(number, digits), abs_tol=1e-9)), 6)
+
 
 EMPTY = "There is nothing to draw: no number is defined."
 

@@ -1,4 +1,4 @@
-"""Lines over steps, each with a band for its interval and its name at its end; and the same as stairs."""
+"""Curves and steps of several methods in one plot."""
 
 from __future__ import annotations
 
@@ -6,9 +6,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from veridical.core.drawing import escaped
-from veridical.report.plots.canvas import Axis, Frame, breadth, nothing, segment, shortened, svg, text
-from veridical.report.plots.series import LINE, Style, marker, styles
+from veridical.report.drawing import escaped
+from veridical.report.plots.canvas import (
+    LINE,
+    Axis,
+    Frame,
+    Style,
+    breadth,
+    marker,
+    nothing,
+    segment,
+    shortened,
+    styles,
+    svg,
+    text,
+)
 
 _WIDTH, _HEIGHT = 560.0, 320.0
 _LABEL = 15.0  # the height of a name beside its line

@@ -10,7 +10,7 @@ from veridical.core.errors import InputError, VeridicalError
 from veridical.core.example import Example, Image
 from veridical.data import Dataset, in_split, load
 from veridical.models import Classifier
-from veridical.models.images import ImageClassifier
+from veridical.models.image_classifier import ImageClassifier
 
 FEW = 8
 MOST = 32

@@ -1,7 +1,8 @@
-"""Trying a method out on a few examples, at settings that take seconds."""
+"""Trying each method out on a few examples, whether its scores add up, and a verdict in words."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -11,8 +12,8 @@ from torch import Tensor
 from veridical.core.errors import UnsupportedError
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import ERASERS, Case
-from veridical.run.checks.erasing import usable
-from veridical.run.checks.finding import Finding
+from veridical.run.checks.erasure import ATTENTION, RANKING, usable
+from veridical.run.checks.finding import Finding, Verdict, percent
 
 _SAMPLES = 128
 _BACKGROUND = 8
@@ -68,3 +69,91 @@ def _gap(explainer: Explainer, case: Case, scores: Tensor) -> float:
     one = explainer.scores(alone).values[0]
     among = scores[shortest, : len(one)]
     return float((one - among).abs().max() / among.abs().max().clamp(min=torch.finfo(among.dtype).tiny))
+
+
+MISSING_LIMIT = 0.05
+"""The part of the difference that may be missing."""
+
+VARIANT = "deep-lift(complete=true)"
+"""Tried beside the registered methods, as the way out where plain DeepLift does not add up."""
+
+REMEDIES = {
+    "integrated-gradients": "Use integrated-gradients(baseline=content), or more steps: most=1024.",
+    "deep-lift": f"Use {VARIANT}.",
+    VARIANT: "A layer of this model has no rule; use integrated-gradients.",
+    "deep-shap": "A layer of this model has no rule; use integrated-gradients.",
+    "kernel-shap": "Allow it more questions: kernel-shap(samples=4000).",
+}
+
+
+def completeness(trial: Trial) -> Finding | None:
+    """The finding on one method; None for methods that promise nothing."""
+    if trial.name not in REMEDIES:
+        return None
+    residual, difference = (trial.scores.measures[name].abs().sum() for name in ("residual", "difference"))
+    part = float(residual / difference) if difference else 0.0
+    details = {"residuals": trial.scores.measures["residual"].tolist()}
+    if part <= MISSING_LIMIT:
+        meaning = f"The scores add up to the difference they share out, with an error of {percent(part)}."
+        return Finding(_name(trial), "ok", meaning, "", part, MISSING_LIMIT, is_share=True, details=details)
+    meaning = f"The scores do not add up to the difference they share out: the error is {percent(part)} of it."
+    return Finding(
+        _name(trial), "warning", meaning, REMEDIES[trial.name], part, MISSING_LIMIT, is_share=True, details=details
+    )
+
+
+def _name(trial: Trial) -> str:
+    return f"{trial.name} adds up"
+
+
+GAP_LIMIT = 1e-3
+"""How far scores alone and in a batch may be apart, as a part of the largest; samplers stop by what they see."""
+
+
+def judge(trial: Trial, checks: Mapping[str, Finding]) -> Finding:
+    """The verdict on a method that was tried out, given what was found out about the model.
+
+    The number is that of the first doubt, or of the first thing that was looked at if there is none.
+    """
+    notes = list(_notes(trial, checks))
+    doubts = [note for note in notes if note.verdict != "ok"]
+    shown = doubts or notes
+    return replace(
+        shown[0],
+        name=trial.name,
+        meaning="; ".join(_with_number(note) for note in shown) + ".",
+        remedy=" ".join(note.remedy for note in doubts if note.remedy),
+        details=EXPLAINERS.spec(trial.explainer),
+    )
+
+
+def _notes(trial: Trial, checks: Mapping[str, Finding]) -> Iterator[Finding]:
+    """What there is to say of a method, good and bad."""
+    if not torch.isfinite(trial.scores.values).all():
+        yield Finding(trial.name, "problem", "some scores are not numbers")
+        return
+    yield _sameness(trial)
+    if not trial.scores.values.any():
+        yield Finding(trial.name, "warning", "all scores are 0")
+    if sums := completeness(trial):
+        yield replace(sums, meaning="adds up, error" if sums.verdict == "ok" else "scores do not add up, error")
+    if trial.instead:
+        yield Finding(
+            trial.name, "warning", f"only with eraser={trial.instead}, as the model lacks the means for its own"
+        )
+    ranking, attention = checks[RANKING], checks[ATTENTION]
+    if hasattr(trial.explainer, "eraser") and ranking.verdict == "warning":
+        yield replace(ranking, meaning="other erasers rank words otherwise, rank correlation", remedy="")
+    if "cls-attentions" in trial.explainer.needs and attention.verdict == "warning":
+        yield replace(attention, meaning="of the attention, positions without a score take", remedy="")
+
+
+def _sameness(trial: Trial) -> Finding:
+    same = trial.gap <= GAP_LIMIT
+    verdict: Verdict = "ok" if same else "warning"
+    meaning = "same in a batch, to" if same else "other scores in a batch than alone, by"
+    return Finding(trial.name, verdict, meaning, value=trial.gap, limit=GAP_LIMIT)
+
+
+def _with_number(note: Finding) -> str:
+    return f"{note.meaning} {note.measured} ({note.allowed})" if note.measured else note.meaning

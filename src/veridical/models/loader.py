@@ -1,0 +1,208 @@
+"""Bringing a classifier: from a folder, a hub id, a model object or a callable. Weights are safetensors only."""
+
+from __future__ import annotations
+
+import json
+from inspect import Parameter, signature
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from transformers import (
+    AutoConfig,
+    AutoModelForImageClassification,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PretrainedConfig,
+    PreTrainedModel,
+)
+from transformers.utils import cached_file
+
+from veridical.core.errors import ModelError, UsageError
+from veridical.core.registry import unknown
+from veridical.data import to_train_on
+from veridical.data.hub import only_local
+from veridical.models.black_box import BlackBox
+from veridical.models.classifier import Classifier
+from veridical.models.image_classifier import ImageClassifier
+from veridical.models.text_classifier import TextClassifier
+from veridical.models.transformer import SETTINGS, Transformer, quietly
+
+RECORD = "run.json"
+"""The file beside the weights that says what was trained, on what, and how good it is."""
+
+
+def load(source: Any, **settings: Any) -> Classifier:
+    """Make a classifier of a folder, a hub id, a Hugging Face model object, a scikit-learn pipeline or a callable."""
+    if isinstance(source, Classifier):
+        return source
+    if isinstance(source, str | PathLike):
+        return _from_folder(str(source), settings)
+    if isinstance(source, PreTrainedModel):
+        return _from_model(source, settings)
+    if hasattr(source, "predict_proba"):
+        labels = settings.pop("labels", None) or [str(label) for label in source.classes_]
+        return BlackBox(source.predict_proba, labels, **{"name": type(source).__name__, **settings})
+    if callable(source):
+        return BlackBox(source, **settings)
+    raise UsageError(
+        f"cannot make a classifier of {type(source).__name__}",
+        remedy="Give a folder, a hub id, a Hugging Face model, or a function from texts to probabilities.",
+    )
+
+
+def wrap(model: PreTrainedModel, tokenizer: Any = None, **settings: Any) -> Transformer:
+    """The classifier around a Hugging Face model; only eager attention has matrices and second derivatives."""
+    kind = ImageClassifier if is_image(model.config) else TextClassifier
+    known = [name for name, value in signature(kind).parameters.items() if value.kind is Parameter.KEYWORD_ONLY]
+    for name in settings:
+        if name not in known:
+            raise unknown(f"setting of {kind.kind} models", name, dict.fromkeys(known))
+    model.set_attn_implementation("eager")
+    return kind(model, **settings) if kind is ImageClassifier else TextClassifier(model, tokenizer, **settings)
+
+
+def load_model(source: str, config: PretrainedConfig, *, new_head: bool) -> PreTrainedModel:
+    """Read weights into the architecture of a config; only a new head may lack some."""
+    auto = AutoModelForImageClassification if is_image(config) else AutoModelForSequenceClassification
+    try:
+        with quietly():
+            model, info = auto.from_pretrained(
+                source,
+                config=config,
+                use_safetensors=True,
+                attn_implementation="eager",
+                output_loading_info=True,
+                ignore_mismatched_sizes=new_head,
+                local_files_only=only_local(source),
+            )
+    except Exception as error:  # truncated files, shape mismatches and unreachable hubs all have errors of their own
+        raise _cannot_load(source, error) from error
+    _check_complete(source, model, info, new_head)
+    return model
+
+
+def load_config(source: str) -> PretrainedConfig:
+    """The configuration of a folder or hub id."""
+    _check_place(source)
+    try:
+        return AutoConfig.from_pretrained(source, local_files_only=only_local(source))
+    except Exception as error:  # an unreachable hub, an unknown id, broken JSON
+        raise _cannot_load(source, error) from error
+
+
+def load_tokenizer(source: str) -> Any:
+    """The fast tokenizer of a folder or hub id."""
+    try:
+        with quietly():
+            tokenizer = AutoTokenizer.from_pretrained(source, use_fast=True, local_files_only=only_local(source))
+    except Exception as error:
+        raise _cannot_load(source, error) from error
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):  # made up, as there were no files
+        raise ModelError(f"{source} has no tokenizer: there is no vocabulary", remedy=_again)
+    return tokenizer
+
+
+def is_image(config: PretrainedConfig) -> bool:
+    """Whether a configuration is of an image model."""
+    return hasattr(config, "patch_size") and hasattr(config, "image_size")
+
+
+def saved_settings(source: str) -> dict[str, Any]:
+    """How a saved classifier is used; empty for a model that Veridical did not save."""
+    path = Path(source) / SETTINGS
+    if not path.is_file():
+        return {}
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # no JSON, or not even text
+        raise ModelError(f"{path} is damaged: {error}", remedy=_again) from error
+    if not isinstance(settings, dict):
+        raise ModelError(f"{path} is damaged: it holds no settings", remedy=_again)
+    return {name: value for name, value in settings.items() if name != "kind"}
+
+
+def training_data(source: str) -> str | None:
+    """The name of the data that a model was trained on; None for a model that Veridical did not train."""
+    try:
+        record = json.loads((Path(source) / RECORD).read_text(encoding="utf-8"))
+        return to_train_on(record["data"])
+    except (OSError, ValueError, KeyError, TypeError, UsageError):  # no such file, or one of somebody else
+        return None
+
+
+def _from_folder(source: str, settings: dict[str, Any]) -> Classifier:
+    config = load_config(source)
+    saved = saved_settings(source)
+    model = load_model(source, config, new_head=False)
+    if is_image(config):
+        saved = {**_pixel_settings(source), **saved}
+        saved.pop("units", None)
+    tokenizer = None if is_image(config) else load_tokenizer(source)
+    try:
+        classifier = wrap(model, tokenizer, **saved)
+    except UsageError as error:
+        raise ModelError(f"{Path(source) / SETTINGS}: {error.problem}", remedy=error.remedy) from error
+    if settings:
+        classifier = wrap(model, tokenizer, **{**saved, **settings})
+    classifier.trained_on = training_data(source)
+    return classifier
+
+
+def _from_model(model: PreTrainedModel, settings: dict[str, Any]) -> Classifier:
+    if not is_image(model.config) and "tokenizer" not in settings:
+        if not model.config.name_or_path:
+            raise UsageError("a model object needs its tokenizer", remedy="Classifier.load(model, tokenizer=...).")
+        settings = {**settings, "tokenizer": load_tokenizer(model.config.name_or_path)}
+    return wrap(model, **settings)
+
+
+def _pixel_settings(source: str) -> dict[str, Any]:
+    """How a model's own image processor normalises pixels, where it has one."""
+    # Read by hand: the library's own image processors need packages that only they need.
+    try:
+        path = cached_file(source, "preprocessor_config.json", local_files_only=only_local(source))
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError:
+        return {}
+    if not found.get("do_normalize", True):
+        return {"mean": 0.0, "std": 1.0}
+    return {ours: found[theirs] for ours, theirs in (("mean", "image_mean"), ("std", "image_std")) if theirs in found}
+
+
+def _check_place(source: str) -> None:
+    """Refuse a folder without a model, and what can be no hub id either."""
+    path = Path(source)
+    if path.is_dir() and not (path / "config.json").exists():
+        raise ModelError(f"{source} holds no model: there is no config.json", remedy=_where_models_come_from)
+    if not path.is_dir() and (
+        path.exists() or path.is_absolute() or len(path.parts) > 2 or source[:1] in ("", ".", "~")
+    ):
+        raise ModelError(f"there is no folder {source!r}", remedy=_where_models_come_from)
+
+
+def _check_complete(source: str, model: PreTrainedModel, info: dict[str, Any], new_head: bool) -> None:
+    """Refuse weights that leave a part of the model at random, but for a head that is going to be trained."""
+    wrong = list(info["missing_keys"])
+    wrong += [key[0] if isinstance(key, tuple) else key for key in info["mismatched_keys"]]
+    if new_head:
+        body = f"{model.base_model_prefix}."
+        wrong = [key for key in wrong if key.startswith(body) and "pooler" not in key]
+    if wrong:
+        raise ModelError(
+            f"{source}: {len(wrong)} weights of {type(model).__name__} are missing, such as {min(wrong)!r}",
+            remedy="It is of another architecture."
+            if new_head
+            else "It was not trained as a classifier, or is of another architecture; `veridical train` makes one.",
+        )
+
+
+_where_models_come_from = "Give a folder written by `veridical train`, or a Hugging Face hub id."
+_again = "Train or copy the model again."
+
+
+def _cannot_load(source: str, error: Exception) -> ModelError:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if not Path(source).is_dir():
+        reason = f"there is no such folder, and of the hub: {reason}"
+    return ModelError(f"cannot load {source}: {reason.rstrip('.')}", remedy=_where_models_come_from)

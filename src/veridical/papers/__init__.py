@@ -1,9 +1,0 @@
-"""Published studies as data: what they trained, measured and reported, in three sizes."""
-
-from veridical.papers.regex import REGEX
-from veridical.papers.saloss import SALOSS
-from veridical.papers.study import Figure, Preset, Site, Sizes, Study
-
-STUDIES: dict[str, Study] = {study.name: study for study in (SALOSS, REGEX)}
-
-__all__ = ["STUDIES", "Figure", "Preset", "Site", "Sizes", "Study"]

@@ -1,0 +1,9 @@
+"""Published studies as data: what they trained, measured and reported, in three sizes."""
+
+from veridical.studies.regex import REGEX
+from veridical.studies.saloss import SALOSS
+from veridical.studies.study import Figure, Preset, Site, Sizes, Study
+
+STUDIES: dict[str, Study] = {study.name: study for study in (SALOSS, REGEX)}
+
+__all__ = ["STUDIES", "Figure", "Preset", "Site", "Sizes", "Study"]

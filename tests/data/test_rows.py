@@ -1,0 +1,117 @@
+import pytest
+
+from veridical.core.errors import InputError
+from veridical.core.example import Unit
+from veridical.data.rows import align, class_names, read_labels, span_units, tagged_units
+from veridical.data.tables import Columns, Row, Table
+
+
+def labels_of(*values: object, task: str = "auto") -> list[str | float | None]:
+    table = Table("mine.csv", [Row(at, {"label": value}) for at, value in enumerate(values, 2)], ("label",))
+    return read_labels(table, Columns(label="label", task=task))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (("good", "bad"), ["good", "bad"]),
+        ((1, 0), ["1", "0"]),
+        (("1", "0"), ["1", "0"]),
+        ((1.0, 0.0), ["1", "0"]),
+        (("1.5", "high"), ["1.5", "high"]),
+        ((True, False), ["True", "False"]),
+        ((0.5, 1.0), [0.5, 1.0]),
+        (("0.5", "3"), [0.5, 3.0]),
+        (("-1.25e-1", "2.5"), [-0.125, 2.5]),
+        (("nan", "0.5"), ["nan", "0.5"]),
+        ((None, ""), [None, None]),
+    ],
+)
+def test_fractions_are_numbers_all_else_is_classes(values: tuple[object, ...], expected: list[object]) -> None:
+    assert labels_of(*values) == expected
+
+
+def test_the_task_decides_where_it_is_given() -> None:
+    assert labels_of("1", 2, task="regression") == [1.0, 2.0]
+    assert labels_of("1.5", "2.5", task="classification") == ["1.5", "2.5"]
+
+
+def test_a_missing_label_is_named_with_its_line() -> None:
+    for missing in (None, "", "  "):
+        with pytest.raises(InputError, match=r"field 'label': mine\.csv, line 3: the label is missing"):
+            labels_of("a", missing, "b")
+
+
+@pytest.mark.parametrize("value", ["high", float("nan"), "inf", True])
+def test_what_is_no_number_is_named(value: object) -> None:
+    with pytest.raises(InputError, match=r"line 3: the label .* is not a finite number"):
+        labels_of(1.5, value, task="regression")
+
+
+def test_a_list_is_no_label() -> None:
+    with pytest.raises(InputError, match=r"line 2: the label \['a'\] is neither a text nor a number"):
+        labels_of(["a"])
+
+
+def test_class_names_are_sorted_and_only_texts() -> None:
+    assert class_names(["b", "a", "b"]) == ("a", "b")
+    assert class_names([0.5, None]) == ()
+
+
+TEXT = "a truly good film"
+
+
+def test_spans_become_units_from_lists_and_from_json() -> None:
+    expected = (Unit("text", (2, 12), "truly good"), Unit("text", (13, 17), "film"))
+    assert span_units(TEXT, [[2, 12], [13, 17]], "here", "1") == expected
+    assert span_units(TEXT, "[[2, 12], [13, 17]]", "here", "1") == expected
+    assert span_units(TEXT, None, "here", "1") == span_units(TEXT, "", "here", "1") == ()
+
+
+@pytest.mark.parametrize("span", [[5, 18], [-1, 3], [4, 4], [5, 3], [1], "ab", [1.0, 2.0], [True, 3]])
+def test_a_span_outside_the_text_names_the_example_and_the_place(span: object) -> None:
+    message = r"example 7, field 'rationales': f\.jsonl, line 3: the rationale .* 17 characters.*counted from 0"
+    with pytest.raises(InputError, match=message):
+        span_units(TEXT, [[0, 1], span], "f.jsonl, line 3", "7")
+
+
+@pytest.mark.parametrize("spans", ["oops", 3, {"a": 1}, "7"])
+def test_what_is_no_list_of_spans_is_refused(spans: object) -> None:
+    with pytest.raises(InputError, match="rationales are a list of"):
+        span_units(TEXT, spans, "here", "1")
+
+
+def test_words_are_aligned_from_left_to_right() -> None:
+    text = "the cat, the\u00a0dog."
+    spans = align(["the", "cat", ",", "the", "dog", "."], text)
+    assert spans == [(0, 3), (4, 7), (7, 8), (9, 12), (13, 16), (16, 17)]
+
+
+def test_a_word_that_is_not_there_takes_no_other_with_it() -> None:
+    text = "he said \u201cno\u201d and then went home to see the end"
+    spans = align(["he", "said", '"', "end", '"', "and", "then"], text)
+    assert spans == [(0, 2), (3, 7), None, None, None, (13, 16), (17, 21)]
+    assert align([""], text) == [None]
+
+
+def test_bad_words_are_evidence_in_the_right_field() -> None:
+    inputs = {"text": "ein Haus", "text_pair": "a mouse !"}
+    values = {
+        "source_words": ["ein", "Haus"],
+        "source_tags": [0, 1],
+        "target_words": ["a", "mouse", "?"],
+        "target_tags": [0, 1, 1],
+    }
+    units, lost = tagged_units(inputs, values, "here", "1")
+    assert units == (Unit("text", (4, 8), "Haus"), Unit("text_pair", (2, 7), "mouse"))
+    assert lost == 1
+
+
+def test_tags_may_be_words_and_what_is_no_list_is_left_alone() -> None:
+    values = {"source_words": ["a", "b"], "source_tags": ["OK", "BAD"], "target_words": "a b", "target_tags": "0 1"}
+    assert tagged_units({"text": "a b", "text_pair": "a b"}, values, "here", "1") == ((Unit("text", (2, 3), "b"),), 0)
+
+
+def test_tags_and_words_must_be_as_many() -> None:
+    with pytest.raises(InputError, match=r"example 1, field 'source_tags': here: 1 tags for 2 words"):
+        tagged_units({"text": "a b"}, {"source_words": ["a", "b"], "source_tags": [1]}, "here", "1")

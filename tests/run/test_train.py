@@ -1,0 +1,152 @@
+"""Training by names: splits, finished runs, other runs in the same folder."""
+
+import errno
+import json
+import subprocess
+import sys
+
+import pytest
+from transformers import TrainerCallback
+
+from veridical.core.errors import InputError, StorageError, UsageError
+from veridical.core.files.atomic import OutputLock
+from veridical.models import Classifier
+from veridical.run.train import _splits, train
+from veridical.training import Schedule
+
+QUICK = Schedule(epochs=1, checks=1)
+DATA = "planted(train=64, dev=16, test=16, length=5)"
+
+
+def test_a_finished_run_is_found_and_not_done_again(tmp_path):
+    first = train(DATA, tmp_path / "run", model="tiny", schedule=QUICK)
+    before = (tmp_path / "run" / "model.safetensors").stat().st_mtime_ns
+    second = train(DATA, tmp_path / "run", model="tiny", schedule=QUICK)
+    assert second.was_done
+    assert (second.dev, second.test) == (first.dev, first.test)
+    assert (tmp_path / "run" / "model.safetensors").stat().st_mtime_ns == before
+
+
+def test_a_folder_with_another_run_is_refused(tmp_path):
+    train(DATA, tmp_path / "run", model="tiny", schedule=QUICK)
+    with pytest.raises(UsageError, match="holds another run, which differs in: schedule"):
+        train(DATA, tmp_path / "run", model="tiny", schedule=Schedule(epochs=2))
+
+
+def test_the_record_says_what_was_run(tmp_path):
+    train(f"{DATA}:train[:32]", tmp_path / "run", model="tiny", schedule=QUICK, settings={"units": "token"})
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["data"] == f"{DATA}:train[:32]"
+    assert record["schedule"]["seed"] == 0
+    assert record["objective"] == {"name": "cross-entropy", "smoothing": 0.0}
+    assert {"accuracy", "macro_f1", "loss"} <= record["test"].keys()
+    assert Classifier.load(tmp_path / "run").units == "token"
+
+
+def test_splits_are_found_by_name(tmp_path):
+    train_split, dev, test = _splits(f"{DATA}[:10]", None)
+    assert (train_split.name, len(train_split)) == (f"{DATA}:train[:10]", 10)
+    assert (dev.name, len(dev)) == (f"{DATA}:dev", 16)
+    assert test is not None
+    assert test.name == f"{DATA}:test"
+
+
+def test_a_users_file_is_split_by_itself(tmp_path):
+    path = tmp_path / "mine.csv"
+    rows = [f"say {'yes' if index % 2 else 'no'} {index},{index % 2}" for index in range(100)]
+    path.write_text("\n".join(["text,label", *rows]) + "\n")
+    train_split, dev, test = _splits(str(path), None)
+    assert (len(train_split), len(dev), len(test or ())) == (80, 10, 10)
+
+
+def test_data_without_labels(tmp_path):
+    (tmp_path / "mine.csv").write_text("text\n" + "a text\n" * 30)
+    with pytest.raises(InputError, match="has no labels.*Name the label column"):
+        train(str(tmp_path / "mine.csv"), tmp_path / "run", model="tiny")
+
+
+@pytest.mark.parametrize("model", ["tiny", "embedded"])
+def test_a_single_class_is_named_before_there_is_a_model(tmp_path, model):
+    path = tmp_path / "one.csv"
+    path.write_text("text,label,split\na b,pos,train\nc d,pos,train\ne,pos,dev\n")
+    with pytest.raises(InputError, match="all training examples have the label 'pos'.*Two classes"):
+        train(f"{path}(split=split)", tmp_path / "run", model=model)
+    assert not (tmp_path / "run").exists()
+
+
+def folder_of(tmp_path, **splits):
+    """Data with a file for each split."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for split, lines in splits.items():
+        (folder / f"{split}.csv").write_text("\n".join(lines) + "\n")
+    return str(folder)
+
+
+LINES = ["text,label", *["good film,pos", "bad film,neg"] * 4]
+
+
+def test_a_test_split_without_labels_is_no_test_split(tmp_path):
+    data = folder_of(tmp_path, train=LINES, dev=LINES, test=["text", "good film"])
+    done = train(data, tmp_path / "run", model="tiny", schedule=QUICK)
+    assert done.dev
+    assert done.test == {}
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_a_label_that_only_a_later_split_has_is_named_before_training(tmp_path, split):
+    splits = {"train": LINES, "dev": LINES, "test": LINES, split: [*LINES, "odd film,odd"]}
+    with pytest.raises(InputError, match="'odd' is not a label of this model. It knows: neg, pos"):
+        train(folder_of(tmp_path, **splits), tmp_path / "run", model="tiny", schedule=QUICK)
+    assert not list((tmp_path / "run").glob("checkpoint-*"))
+
+
+@pytest.mark.parametrize(("labels", "metric"), [(("pos", "neg"), "pearson"), ((0.5, 1.25), "accuracy")])
+def test_a_metric_of_another_task_is_refused_before_training(tmp_path, labels, metric):
+    lines = ["text,label", *[f"one film,{labels[0]}", f"other film,{labels[1]}"] * 4]
+    data = folder_of(tmp_path, train=lines, dev=lines)
+    with pytest.raises(UsageError, match=f"have no {metric} to keep the best checkpoint by"):
+        train(data, tmp_path / "run", model="tiny", schedule=Schedule(epochs=1, checks=1, metric=metric))
+
+
+def test_two_trainings_do_not_share_a_folder(tmp_path):
+    lock = OutputLock(tmp_path / "run")
+    with pytest.raises(StorageError, match="run is being written by another process"):
+        train(DATA, tmp_path / "run", model="tiny", schedule=QUICK)
+    lock.release()
+    train(DATA, tmp_path / "run", model="tiny", schedule=QUICK)
+    assert not (tmp_path / "run.lock").exists()
+
+
+class FullDisk(TrainerCallback):
+    def on_step_end(self, args, state, control, **_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_while_training(tmp_path):
+    with pytest.raises(StorageError, match="No space left on device.*Free some space"):
+        train(DATA, tmp_path / "run", model="tiny", schedule=QUICK, callbacks=[FullDisk()])
+    assert train(DATA, tmp_path / "run", model="tiny", schedule=QUICK).test
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="cannot write to"):
+        train(DATA, tmp_path / "file" / "run", model="tiny", schedule=QUICK)
+
+
+def test_several_processes_train_together(tmp_path):
+    """Two processes on this machine, as `torchrun` starts them on many: they share each step, one of them writes."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from veridical.run.train import train\nfrom veridical.training import Schedule\n"
+        f"train('planted(train=400, length=8)', {str(tmp_path / 'run')!r}, model='tiny', "
+        "schedule=Schedule(epochs=4, checks=1, batch_size=16))\n"
+    )
+    start_two = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [sys.executable, *start_two, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["dev"]["accuracy"] > 0.95
+    assert max(line["step"] for line in record["history"]) == 4 * 13  # 400 examples, 2 processes, 16 each

@@ -1,0 +1,319 @@
+"""The fit loop: it learns, logs its terms, keeps the best, stops early, and goes on after an interruption."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from transformers import TrainerCallback
+
+from veridical.core.errors import InputError, UnsupportedError
+from veridical.core.example import Example
+from veridical.data import load
+from veridical.masking import Case, Engine
+from veridical.models.new import start
+from veridical.objectives import OBJECTIVES, CrossEntropy, SaLoss, Sum
+from veridical.training import Schedule, fit
+from veridical.training.evaluation import evaluate, macro_f1, pearson
+from veridical.training.trainer import ByLength, Trainee
+
+TRAIN = "planted(train=400, length=8):train"
+DEV = "planted(train=400, length=8):dev[:100]"
+
+
+@pytest.fixture(scope="module")
+def data():
+    return load(TRAIN), load(DEV)
+
+
+def begin(data, **settings):
+    return start("tiny", data[0], data[0].labels, **settings)
+
+
+def with_dropout(data):
+    """A tiny model that drops out, of words' vectors and of attention."""
+    classifier = begin(data)
+    for module in classifier.model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.1
+    return classifier
+
+
+def test_it_learns_what_is_there_to_learn(data, tmp_path):
+    classifier = begin(data)
+    fitted = fit(classifier, CrossEntropy(), *data, tmp_path, Schedule(epochs=4, checks=1))
+    assert fitted.dev["accuracy"] > 0.98
+    assert evaluate(classifier, data[1])["accuracy"] == fitted.dev["accuracy"]  # the best weights are in place
+    losses = [line["cross_entropy"] for line in fitted.history if "cross_entropy" in line]
+    assert losses[-1] < 0.2 < losses[0]
+
+
+@dataclass(frozen=True)
+class TwoTerms:
+    needs = frozenset()
+
+    def __call__(self, case):
+        loss = CrossEntropy()(case)["cross_entropy"]
+        return {"fit": loss, "size": 0.5 * case.output.logits.square().mean()}
+
+
+def test_every_term_is_logged_and_their_sum_is_minimised(data, tmp_path):
+    fitted = fit(begin(data), TwoTerms(), *data, tmp_path, Schedule(epochs=1, batch_size=100))
+    lines = [line for line in fitted.history if "fit" in line]
+    assert lines
+    for line in lines:
+        assert line["loss"] == pytest.approx(line["fit"] + line["size"], abs=1e-5)
+
+
+class WithWeights(nn.Module):
+    needs = frozenset({"hidden"})
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+
+    def __call__(self, case):
+        assert case.output.hidden is not None
+        return {"scaled": CrossEntropy()(case)["cross_entropy"] * self.scale.square().sum()}
+
+
+def test_the_weights_of_an_objective_in_a_sum_are_trained_and_saved(data, tmp_path):
+    objective = WithWeights()
+    fit(begin(data), Sum((SaLoss(), objective)), *data, tmp_path, Schedule(epochs=1, checks=1))
+    assert objective.scale.item() != 1.0
+    (checkpoint,) = tmp_path.glob("checkpoint-*/model.safetensors")
+    saved = [values for name, values in load_file(checkpoint).items() if name.endswith("scale")]
+    assert [values.item() for values in saved] == [objective.scale.item()]
+
+
+def test_an_objectives_own_weights_are_trained(data, tmp_path):
+    objective = WithWeights()
+    fit(begin(data), objective, *data, tmp_path, Schedule(epochs=1))
+    assert objective.scale.item() != 1.0
+
+
+def test_training_stops_when_nothing_improves(data, tmp_path):
+    schedule = Schedule(epochs=50, checks=1, patience=2, rate=1e-9, head_rate=1e-9)
+    fitted = fit(begin(data), CrossEntropy(), *data, tmp_path, schedule)
+    assert fitted.history[-1]["epoch"] <= 4
+
+
+def test_head_and_encoder_learn_at_their_own_rates(data, tmp_path):
+    classifier = begin(data)
+    encoder = {name: values.clone() for name, values in classifier.model.bert.named_parameters()}
+    head = classifier.model.classifier.weight.clone()
+    fit(classifier, CrossEntropy(), *data, tmp_path, Schedule(epochs=1, rate=1e-12, head_rate=1e-2))
+    assert (classifier.model.classifier.weight - head).abs().max() > 1e-3
+    for name, values in classifier.model.bert.named_parameters():
+        assert (values - encoder[name]).abs().max() < 1e-6, name
+
+
+def test_the_same_seed_gives_the_same_weights(data, tmp_path):
+    def weights(seed, folder):
+        classifier = begin(data, seed=seed)
+        fit(classifier, CrossEntropy(), *data, tmp_path / folder, Schedule(epochs=1, seed=seed))
+        return torch.cat([values.flatten() for values in classifier.model.state_dict().values()])
+
+    first = weights(1, "a")
+    assert torch.equal(first, weights(1, "b"))
+    assert not torch.equal(first, weights(2, "c"))
+
+
+WEIGHT_0 = [
+    "saloss(lam=0)",
+    "random-erasure(weight=0)",
+    "rationale(sufficiency=0, comprehensiveness=0)",
+    "saloss(lam=0) + random-erasure(weight=0) + cross-entropy",
+]
+
+
+@pytest.mark.parametrize("text", WEIGHT_0)
+def test_weight_0_is_plain_training_bit_for_bit(text, data, tmp_path):
+    schedule, small = Schedule(epochs=1, checks=1), (data[0][:96], data[1][:20])
+    plain, idle = with_dropout(data), with_dropout(data)
+    fit(plain, CrossEntropy(), *small, tmp_path / "plain", schedule)
+    fit(idle, OBJECTIVES.create(text), *small, tmp_path / "idle", schedule)
+    for name, values in plain.model.state_dict().items():
+        assert torch.equal(idle.model.state_dict()[name], values), name
+
+
+@dataclass(frozen=True)
+class Prepared:
+    seen: int = 0
+    needs = frozenset()
+
+    def prepared(self, classifier, examples):
+        return Prepared(len(classifier.encode(examples[:3].examples)) + len(examples))
+
+    def __call__(self, case):
+        return {"fit": CrossEntropy()(case)["cross_entropy"] + 100 * self.seen}
+
+
+def test_an_objective_sees_the_training_data_once_before_training(data, tmp_path):
+    fitted = fit(begin(data), Prepared(), *data, tmp_path, Schedule(epochs=1, checks=1))
+    assert all(line["fit"] >= 100 * 403 for line in fitted.history if "fit" in line)
+
+
+@dataclass(frozen=True)
+class Watching:
+    """An objective that looks at attention, and remembers how far it is from adding up to 1."""
+
+    needs = frozenset({"attentions"})
+    gaps: list = field(default_factory=list)
+
+    def __call__(self, case):
+        assert case.classifier.model.training
+        self.gaps.append((case.output.attentions[-1].sum(-1) - 1).abs().max().item())
+        return CrossEntropy()(case)
+
+
+def test_attention_that_an_objective_looks_at_is_whole(data, tmp_path):
+    classifier, objective = with_dropout(data), Watching()
+    fit(classifier, objective, data[0][:64], data[1][:20], tmp_path, Schedule(epochs=1, checks=1))
+    assert max(objective.gaps) < 1e-5
+    assert classifier.model.bert.encoder.layer[0].attention.self.dropout.p == 0.1
+
+
+class StopAt(TrainerCallback):
+    def __init__(self, step):
+        self.step = step
+
+    def on_step_end(self, args, state, control, **_):
+        if state.global_step == self.step:
+            raise KeyboardInterrupt
+
+
+RESUMED = ["cross-entropy", "saloss(lam=0.1, salience=chi2)", "saloss + random-erasure(empty=0.5) + rationale"]
+
+
+@pytest.mark.parametrize("objective", [OBJECTIVES.create(text) for text in RESUMED], ids=RESUMED)
+def test_a_resumed_training_ends_with_the_same_weights(objective, data, tmp_path):
+    schedule = Schedule(epochs=2, checks=2)
+    whole = with_dropout(data)
+    fit(whole, objective, *data, tmp_path / "whole", schedule)
+    broken = with_dropout(data)
+    with pytest.raises(KeyboardInterrupt):
+        fit(broken, objective, *data, tmp_path / "broken", schedule, [StopAt(18)])
+    torn = tmp_path / "broken" / "checkpoint-21"  # killed while it was written: the state, which comes last, is cut
+    torn.mkdir()
+    (torn / "trainer_state.json").write_text('{"global_step": 2')
+    again = with_dropout(data)
+    fitted = fit(again, objective, *data, tmp_path / "broken", schedule)
+    assert fitted.resumed_from == 14
+    for name, values in whole.model.state_dict().items():
+        torch.testing.assert_close(again.model.state_dict()[name], values, atol=1e-6, rtol=0, msg=name)
+
+
+KILLED = """
+import sys
+from veridical.run.train import train
+from veridical.training import Schedule
+train("planted(train=400, length=8)", sys.argv[1], model="tiny", schedule=Schedule(epochs=400, checks=4, patience=8))
+"""
+
+
+def test_killed_and_started_again_it_goes_on(tmp_path):
+    out = tmp_path / "run"
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(out)])
+    deadline = time.monotonic() + 120
+    while len(list(out.glob("checkpoint-*/trainer_state.json"))) < 2:
+        assert process.poll() is None, "it ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (out / "model.safetensors").exists()
+    subprocess.run([sys.executable, "-c", KILLED, str(out)], check=True)
+    record = json.loads((out / "run.json").read_text())
+    assert record["done"]
+    assert record["dev"]["accuracy"] > 0.98
+    assert not list(out.glob("checkpoint-*"))
+
+
+def test_regression_is_trained_by_squared_error(tmp_path):
+    words = ["zero", "one", "two", "three"]
+    examples = [Example(str(index), {"text": f"say {words[index % 4]} now"}, float(index % 4)) for index in range(200)]
+    classifier = start("tiny", examples, [])
+    fitted = fit(classifier, CrossEntropy(), examples, examples[:40], tmp_path, Schedule(epochs=12, checks=1))
+    assert fitted.dev["pearson"] > 0.95
+    assert "squared_error" in fitted.history[0]
+
+
+def test_images_are_trained_the_same_way(tmp_path):
+    data = load("planted-images:train[:300]"), load("planted-images:dev[:60]")
+    fitted = fit(start("tiny", data[0], data[0].labels), CrossEntropy(), *data, tmp_path, Schedule(epochs=4, checks=1))
+    assert fitted.dev["accuracy"] > 0.9
+
+
+def test_a_label_the_model_does_not_know_is_named_before_training(data, tmp_path):
+    odd = [*data[0], Example("odd", {"text": "x"}, "maybe")]
+    with pytest.raises(InputError, match="example odd, field 'label': 'maybe'"):
+        fit(begin(data), CrossEntropy(), odd, data[1], tmp_path)
+
+
+def test_one_class_only(data, tmp_path):
+    same = [example for example in data[0] if example.label == "positive"]
+    with pytest.raises(InputError, match="all training examples have the label 'positive'"):
+        fit(begin(data), CrossEntropy(), same, data[1], tmp_path)
+
+
+def test_an_empty_split(data, tmp_path):
+    with pytest.raises(InputError, match="dev split is empty"):
+        fit(begin(data), CrossEntropy(), data[0], [], tmp_path)
+
+
+@dataclass(frozen=True)
+class Impossible:
+    needs: frozenset = field(default=frozenset({"telepathy"}))
+
+    def __call__(self, case):
+        raise NotImplementedError
+
+
+def test_an_objective_the_model_cannot_support_is_named_at_once(data, tmp_path):
+    with pytest.raises(UnsupportedError, match="Impossible needs telepathy"):
+        fit(begin(data), Impossible(), *data, tmp_path)
+
+
+def test_texts_of_similar_length_come_together():
+    lengths = torch.randint(1, 100, (3210,), generator=torch.Generator().manual_seed(0)).tolist()
+    sampler = ByLength(lengths, batch_size=32, seed=0)
+    order = list(sampler)
+    assert sorted(order) == list(range(3210))
+    batches = [order[start : start + 32] for start in range(0, 3210, 32)]
+    spread = sum(max(lengths[i] for i in batch) - min(lengths[i] for i in batch) for batch in batches) / len(batches)
+    assert spread < 10
+    assert list(sampler) == order
+    sampler.set_epoch(1)
+    assert list(sampler) != order
+
+
+def test_the_trainee_gives_one_loss_for_wrappers_of_many_devices(data):
+    classifier = begin(data)
+    trainee = Trainee(classifier, CrossEntropy())
+    output = trainee(classifier.encode(data[0][:8].examples))
+    assert output["loss"].requires_grad
+    assert {name.split(".")[0] for name, _ in trainee.named_parameters()} == {"model"}
+
+
+def test_macro_f1_and_pearson():
+    predicted, gold = torch.tensor([0, 0, 1, 1, 1]), torch.tensor([0, 1, 1, 1, 0])
+    assert macro_f1(predicted, gold) == pytest.approx((0.5 + 2 / 3) / 2)
+    found = pearson(torch.tensor([1.0, 2, 3, 4]), torch.tensor([1.1, 1.9, 3.5, 3.6]))
+    assert found == pytest.approx(0.956307, abs=1e-6)
+    assert pearson(torch.ones(3), torch.tensor([1.0, 2, 3])) == 0
+
+
+def test_a_case_of_a_training_step_carries_gradients(data):
+    classifier = begin(data)
+    batch = classifier.encode(data[0][:4].examples)
+    case = Case.of_output(classifier, batch, classifier.forward(batch))
+    assert case.output.logits.requires_grad
+    assert case.targets.tolist() == case.gold.tolist()
+    assert not Engine().predict(classifier, data[1][:2].examples).requires_grad
