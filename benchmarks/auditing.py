@@ -16,7 +16,8 @@ from workload import Sizes, workload
 from veridical.core.example import Example
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Case, Engine
-from veridical.metrics import METRICS, judge
+from veridical.metrics import METRICS
+from veridical.metrics import measure as measure_scores
 from veridical.models import Classifier
 
 METHODS = ("random", "attention", "scaled-attention", "gradient", "input-x-gradient", "occlusion")
@@ -85,7 +86,7 @@ def _judged(
         case = Case.bind(classifier, part, engine=engine)
         for method in METHODS:
             for judging in JUDGES:
-                measured = judge(METRICS.create(judging), case, scored[method][at])  # type: ignore[arg-type]
+                measured = measure_scores(METRICS.create(judging), case, scored[method][at])  # type: ignore[arg-type]
                 found[f"{method} {judging}"].append(measured.values)
     return found
 

@@ -80,12 +80,13 @@ def _scaled(classifier: Classifier, factor: float, folder: Path) -> None:
 
 def _table(found: Audit) -> str:
     rows = [
-        (judge, [np.nanmean(found.values(judge.name, each.name)) for each in found.methods]) for judge in found.metrics
+        (measure, [np.nanmean(found.values(measure.name, each.name)) for each in found.methods])
+        for measure in found.metrics
     ]
     names = [each.name for each in found.methods]
     return "\n".join(
-        f"  {judge.name}: " + ", ".join(f"{name} {mean:.3f}" for name, mean in zip(names, means, strict=True))
-        for judge, means in rows
+        f"  {measure.name}: " + ", ".join(f"{name} {mean:.3f}" for name, mean in zip(names, means, strict=True))
+        for measure, means in rows
     )
 
 

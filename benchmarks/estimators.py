@@ -18,17 +18,17 @@ from veridical.explainers import EXPLAINERS
 from veridical.masking import Case
 from veridical.testing.formula import Formula
 
-Estimate = tuple[np.ndarray, int]
+ShapleyEstimate = tuple[np.ndarray, int]
 
 
 class TooFew(Exception):  # noqa: N818
     """The budget is too small for this method."""
 
 
-def ours(settings: str) -> Callable[[Game, int, int], Estimate]:
+def ours(settings: str) -> Callable[[Game, int, int], ShapleyEstimate]:
     """Our explainer on a model that answers from the game's table."""
 
-    def estimate(game: Game, budget: int, seed: int) -> Estimate:
+    def estimate(game: Game, budget: int, seed: int) -> ShapleyEstimate:
         case = Case.bind(_classifier(game), [Example.of(" ".join(_words(game)))], target="yes")
         explainer = EXPLAINERS.create(f"kernel-shap({settings}samples={budget}, output={game.scale}, seed={seed})")
         try:
@@ -40,7 +40,7 @@ def ours(settings: str) -> Callable[[Game, int, int], Estimate]:
     return estimate
 
 
-def captum(game: Game, budget: int, seed: int) -> Estimate:
+def captum(game: Game, budget: int, seed: int) -> ShapleyEstimate:
     """Captum's KernelShap."""
     from captum.attr import KernelShap
 
@@ -50,10 +50,10 @@ def captum(game: Game, budget: int, seed: int) -> Estimate:
     return found[0].double().numpy(), game.asked
 
 
-def shap_kernel(l1_reg: Any = False) -> Callable[[Game, int, int], Estimate]:
+def shap_kernel(l1_reg: Any = False) -> Callable[[Game, int, int], ShapleyEstimate]:
     """shap's KernelExplainer; by default it keeps only ten words, `l1_reg=False` keeps all."""
 
-    def estimate(game: Game, budget: int, seed: int) -> Estimate:
+    def estimate(game: Game, budget: int, seed: int) -> ShapleyEstimate:
         import shap
 
         np.random.seed(seed)
@@ -64,7 +64,7 @@ def shap_kernel(l1_reg: Any = False) -> Callable[[Game, int, int], Estimate]:
     return estimate
 
 
-def shap_permutation(game: Game, budget: int, seed: int) -> Estimate:
+def shap_permutation(game: Game, budget: int, seed: int) -> ShapleyEstimate:
     """shap's PermutationExplainer."""
     import shap
 
@@ -75,11 +75,11 @@ def shap_permutation(game: Game, budget: int, seed: int) -> Estimate:
     return explainer(np.ones((1, game.words)), max_evals=budget, silent=True).values[0], game.asked
 
 
-def shapiq(name: str, **settings: Any) -> Callable[[Game, int, int], Estimate]:
+def shapiq(name: str, **settings: Any) -> Callable[[Game, int, int], ShapleyEstimate]:
     """An approximator of shapiq; `leverage` draws all sizes equally often, as leverage scores do."""
     leverage = settings.pop("leverage", False)
 
-    def estimate(game: Game, budget: int, seed: int) -> Estimate:
+    def estimate(game: Game, budget: int, seed: int) -> ShapleyEstimate:
         import shapiq
 
         more = {"sampling_weights": _sizes_alike(game.words)} if leverage else {}
@@ -116,9 +116,9 @@ OURS = "veridical kernel-shap"
 HELD_AGAINST = ("captum KernelShap", "shap KernelExplainer")
 """The bar is about these, at their best: shap without the selection of ten words."""
 
-ESTIMATORS: dict[str, Callable[[Game, int, int], Estimate]] = {
+ESTIMATORS: dict[str, Callable[[Game, int, int], ShapleyEstimate]] = {
     OURS: ours("tolerance=0.0, "),
-    "veridical kernel-shap (preset=paper)": ours("preset=paper, "),
+    "veridical kernel-shap (preset=l2e)": ours("preset=l2e, "),
     "captum KernelShap": captum,
     "shap KernelExplainer": shap_kernel(),
     "shap KernelExplainer (default: 10 words)": shap_kernel("num_features(10)"),

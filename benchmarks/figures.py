@@ -18,7 +18,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":", "--", "-.", ":", "-")
 SHOWN = (
     "veridical kernel-shap",
-    "veridical kernel-shap (preset=paper)",
+    "veridical kernel-shap (preset=l2e)",
     "captum KernelShap",
     "shap KernelExplainer",
     "shap PermutationExplainer",

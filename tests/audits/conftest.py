@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from veridical.audits import Audit, Document, Judge, Row, Suspect
+from veridical.audits import Audit, Document, AuditedMetric, Measurement, AuditedMethod
 from veridical.audits.record import Order
 
 Values = Mapping[str, Mapping[str, Sequence[float]]]
 
 
-def judge(name: str, **settings: Any) -> Judge:
-    return Judge(**{"name": name, "spec": {"name": name}, "greater_is_better": True, **settings})
+def audited(name: str, **settings: Any) -> AuditedMetric:
+    return AuditedMetric(**{"name": name, "spec": {"name": name}, "greater_is_better": True, **settings})
 
 
 def make(values: Values, turned: Values | None = None, **settings: Any) -> Audit:
@@ -26,16 +26,16 @@ def make(values: Values, turned: Values | None = None, **settings: Any) -> Audit
         "model": {"name": "tiny"},
         "data": "reviews:test",
         "documents": documents,
-        "methods": tuple(Suspect(method, {"method": {"name": method}}) for method in methods),
-        "metrics": tuple(judge(metric) for metric in values),
+        "methods": tuple(AuditedMethod(method, {"method": {"name": method}}) for method in methods),
+        "metrics": tuple(audited(metric) for metric in values),
         **settings,
     }
     return Audit(rows=(*rows(values, "given"), *rows(turned or {}, "reversed")), **settings)
 
 
-def rows(values: Values, order: Order) -> list[Row]:
+def rows(values: Values, order: Order) -> list[Measurement]:
     return [
-        Row(str(index), method, metric, value, order)
+        Measurement(str(index), method, metric, value, order)
         for metric, by_method in values.items()
         for method, each in by_method.items()
         for index, value in enumerate(each)
@@ -48,5 +48,5 @@ def make_audit() -> Callable[..., Audit]:
 
 
 @pytest.fixture
-def make_judge() -> Callable[..., Judge]:
-    return judge
+def make_judge() -> Callable[..., AuditedMetric]:
+    return audited

@@ -5,10 +5,10 @@ import math
 import pytest
 
 from veridical.core.errors import StorageError
-from veridical.audits.record import Row
+from veridical.audits.record import Measurement
 from veridical.audits.journal import Journal
 
-ROW = Row("日本\ud800", "occlusion", "aopc", 0.1 + 0.2, "reversed", (0.5, math.nan), {"best": 1.0})
+ROW = Measurement("日本\ud800", "occlusion", "aopc", 0.1 + 0.2, "reversed", (0.5, math.nan), {"best": 1.0})
 
 
 def reopened(folder):
@@ -35,7 +35,7 @@ def test_it_knows_what_it_has(tmp_path):
 
 def test_what_does_not_exist_stays_undefined(tmp_path):
     with Journal(tmp_path) as journal:
-        journal.write({"a": Row("0", "m", "aopc", math.nan), "b": Row("0", "m", "aopc", math.inf)}, {})
+        journal.write({"a": Measurement("0", "m", "aopc", math.nan), "b": Measurement("0", "m", "aopc", math.inf)}, {})
     assert all(math.isnan(row.value) for row in reopened(tmp_path)[0].values())
 
 
@@ -47,8 +47,8 @@ def test_rows_are_safe_before_the_journal_is_closed(tmp_path):
 
 def test_the_last_row_of_a_key_counts(tmp_path):
     with Journal(tmp_path) as journal:
-        journal.write({"a": Row("0", "m", "aopc", 1.0)}, {})
-        journal.write({"a": Row("0", "m", "aopc", 2.0)}, {})
+        journal.write({"a": Measurement("0", "m", "aopc", 1.0)}, {})
+        journal.write({"a": Measurement("0", "m", "aopc", 2.0)}, {})
     assert reopened(tmp_path)[0]["a"].value == 2.0
 
 

@@ -8,7 +8,7 @@ from veridical import Classifier, Engine, Example, explain
 from veridical.core.example import Unit
 from veridical.metrics import METRICS
 from veridical.audits.journal import Journal
-from veridical.audits.measurement import Bench
+from veridical.audits.measurement import Measurer
 from veridical.audits.method_scores import gather
 
 
@@ -35,7 +35,7 @@ def journal(tmp_path):
 def measured(journal, methods, metric=FALL, classifier=None, examples=EXAMPLES, engine=None):
     """The rows of a bench by method and order, and how many model inputs were run for them."""
     engine = engine or Engine()
-    bench = Bench(classifier or model(), methods, [METRICS.create(metric)], "predicted", True, engine, journal)
+    bench = Measurer(classifier or model(), methods, [METRICS.create(metric)], "predicted", True, engine, journal)
     keys = [key for found in bench(examples) for key in found]
     return [journal.rows[key] for key in keys], engine.cost.forwards
 
@@ -87,5 +87,5 @@ def test_another_precision_is_measured_anew(journal):
 def test_questions_are_those_of_all_methods_and_orders(journal):
     metric = METRICS.create(FALL)
     random = gather(explain(model(), EXAMPLES, "random"), EXAMPLES, model())
-    bench = Bench(model(), [*explained(), *random], [metric], "predicted", True, Engine(), journal)
+    bench = Measurer(model(), [*explained(), *random], [metric], "predicted", True, Engine(), journal)
     assert bench.questions(3) == 3 * metric.questions(3)

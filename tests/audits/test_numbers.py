@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from veridical.core.errors import InputError
-from veridical.audits import Judge
+from veridical.audits import AuditedMetric
 from veridical.audits.statistics.tables import contrasts
 from veridical.audits.statistics.findings import Estimate
 from veridical.audits.numbers import listed, needed, number, probability, written
@@ -18,19 +18,19 @@ from veridical.audits.numbers import listed, needed, number, probability, writte
 HALF = Estimate(0.5234, 0.4941, 0.5509, 100)
 
 
-def test_a_mean_has_its_interval(make_judge: Callable[..., Judge]) -> None:
+def test_a_mean_has_its_interval(make_judge: Callable[..., AuditedMetric]) -> None:
     assert written(HALF, make_judge("comp")) == "0.523 (95% interval 0.494 to 0.551)"
     assert written(HALF, make_judge("comp", percent=True)) == "52.3 (95% interval 49.4 to 55.1)"
     assert written(Estimate(0.5, math.nan, math.nan, 1), make_judge("comp")) == "0.500"
     assert written(Estimate(math.nan, math.nan, math.nan, 0), make_judge("comp")) == "undefined"
 
 
-def test_a_score_without_its_spec_cannot_be_printed(make_judge: Callable[..., Judge]) -> None:
+def test_a_score_without_its_spec_cannot_be_printed(make_judge: Callable[..., AuditedMetric]) -> None:
     with pytest.raises(InputError, match="'comp' without its spec cannot be printed. Give the metric the spec"):
         written(HALF, make_judge("comp", spec={}))
 
 
-def test_there_is_no_negative_zero(make_judge: Callable[..., Judge]) -> None:
+def test_there_is_no_negative_zero(make_judge: Callable[..., AuditedMetric]) -> None:
     assert number(-0.0001, make_judge("comp")) == "0.000"
     assert number(-0.0006, make_judge("comp")) == "-0.001"
 

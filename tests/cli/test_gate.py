@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from veridical.audits import Audit, Document, Judge, Row, Suspect
+from veridical.audits import Audit, AuditedMethod, AuditedMetric, Document, Measurement
 from veridical.audits.store import save_audit
 
 VALUES = {
@@ -21,15 +21,17 @@ VALUES = {
 def folder(tmp_path):
     """An audit with numbers that are known."""
     metrics = dict.fromkeys(metric for metric, _ in VALUES)
-    judges = (Judge(name, {"name": name}, greater_is_better=True, percent=name == "agreement") for name in metrics)
+    audited_metrics = (
+        AuditedMetric(name, {"name": name}, greater_is_better=True, percent=name == "agreement") for name in metrics
+    )
     audit = Audit(
         model={"name": "tiny"},
         data="made:test",
         documents=tuple(Document(str(place), "yes", 5) for place in range(3)),
-        methods=tuple(Suspect(name, {"method": {"name": name}}) for name in ("occlusion", "random")),
-        metrics=tuple(judges),
+        methods=tuple(AuditedMethod(name, {"method": {"name": name}}) for name in ("occlusion", "random")),
+        metrics=tuple(audited_metrics),
         rows=tuple(
-            Row(str(place), method, metric, value)
+            Measurement(str(place), method, metric, value)
             for (metric, method), values in VALUES.items()
             for place, value in enumerate(values)
         ),

@@ -3,11 +3,11 @@ import pytest
 from veridical.core.errors import InputError
 from veridical.core.example import Unit
 from veridical.data.rows import align, class_names, read_labels, span_units, tagged_units
-from veridical.data.tables import Columns, Row, Table
+from veridical.data.tables import Columns, Table, TableRow
 
 
 def labels_of(*values: object, task: str = "auto") -> list[str | float | None]:
-    table = Table("mine.csv", [Row(at, {"label": value}) for at, value in enumerate(values, 2)], ("label",))
+    table = Table("mine.csv", [TableRow(at, {"label": value}) for at, value in enumerate(values, 2)], ("label",))
     return read_labels(table, Columns(label="label", task=task))  # type: ignore[arg-type]
 
 

@@ -20,7 +20,7 @@ import typer
 from typer.testing import CliRunner
 
 from veridical.audits import Audit
-from veridical.audits.store import RECORD, ROWS, save_audit
+from veridical.audits.store import AUDIT_FILE, ROWS, save_audit
 from veridical.cli.main import app
 from veridical.metrics import METRICS
 from veridical.metrics.sets import PRESETS
@@ -163,7 +163,7 @@ def name_is_ours(metric: str) -> bool:
 def test_the_files_of_an_audit_are_described(tmp_path: Path) -> None:
     save_audit(Audit(model={}, data="d", documents=(), methods=(), metrics=(), rows=()), tmp_path)
     page = (ROOT / "docs" / "reference" / "audits.md").read_text()
-    names = [*pq.read_schema(tmp_path / ROWS).names, *json.loads((tmp_path / RECORD).read_text())]
+    names = [*pq.read_schema(tmp_path / ROWS).names, *json.loads((tmp_path / AUDIT_FILE).read_text())]
     assert not [name for name in names if f"`{name}`" not in page]
 
 

@@ -234,8 +234,8 @@ def test_backgrounds_that_are_too_small_are_refused(data):
 
 
 def test_presets():
-    assert EXPLAINERS.create("deep-shap(preset=paper)").samples == 1000
-    assert EXPLAINERS.create("deep-shap(preset=paper-imdb-r)").samples == 500
+    assert EXPLAINERS.create("deep-shap(preset=l2e)").samples == 1000
+    assert EXPLAINERS.create("deep-shap(preset=l2e-imdb-r)").samples == 500
 
 
 def test_zero_embeddings_are_not_the_background():

@@ -6,7 +6,7 @@ import torch
 from veridical.core.errors import UnsupportedError
 from veridical.core.example import Example
 from veridical.explainers import EXPLAINERS, LRP
-from veridical.explainers.backward_rules import Rules
+from veridical.explainers.backward_rules import BackwardRules
 from veridical.explainers.lrp import FullAttention, epsilon_rule
 from veridical.explainers.lrp import alpha_beta as any_alpha
 from veridical.masking import Case
@@ -129,10 +129,10 @@ def by_hand(classifier, rows, target, attention=quick_parts):
         context = kept[f"{layer}.attention.self"][1][0]
         beside = back(*normed(f"{layer}.attention"), relevance)
         onto = back(kept[f"{layer}.attention.output"][1], kept[f"{layer}.attention.output.dense"][1], relevance)
-        handed = linear(f"{layer}.attention.output.dense", onto)
+        with_backward = linear(f"{layer}.attention.output.dense", onto)
         parts = [f"{layer}.attention.self.{part}" for part in ("query", "key", "value")]
-        handed = attention(kept, parts, context, handed)
-        relevance = beside + sum(linear(part, each) for part, each in zip(parts, handed, strict=True))
+        with_backward = attention(kept, parts, context, with_backward)
+        relevance = beside + sum(linear(part, each) for part, each in zip(parts, with_backward, strict=True))
     return relevance.abs().sum(-1)
 
 
@@ -154,7 +154,7 @@ def heads():
 def shared(rule, inputs, relevance, mask=0.0):
     """The relevance that a rule hands from the context to queries, keys and values."""
     leaves = [each.clone().requires_grad_() for each in inputs]
-    with Rules({"matmul": rule}):
+    with BackwardRules({"matmul": rule}):
         context = attend(*leaves, mask)
     torch.testing.assert_close(context, attend(*inputs, mask))
     return torch.autograd.grad(context, leaves, relevance)

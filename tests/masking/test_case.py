@@ -199,5 +199,5 @@ def test_a_blank_input_has_no_special_tokens_either(case):
 def test_a_pull_is_where_the_logits_are(case, scale):
     """Those of a training step stay on its device; `meta` stands for one that does not mix with the CPU."""
     logits = case.output.logits
-    pull = case.pull(logits.to("meta"), scale)
-    assert (pull.device.type, pull.shape) == ("meta", case.pull(logits, scale).shape)
+    logit_gradient = case.logit_gradient(logits.to("meta"), scale)
+    assert (logit_gradient.device.type, logit_gradient.shape) == ("meta", case.logit_gradient(logits, scale).shape)

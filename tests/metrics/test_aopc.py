@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from veridical.metrics import AOPC, METRICS, judge
+from veridical.metrics import AOPC, METRICS, measure
 
 
 def test_the_mean_of_two_documents(case_of):
     says = {"ab": 0.9, "b": 0.4, "cd": 0.8, "d": 0.85}
     case = case_of("abcd", lambda seen: says.get("".join(sorted(seen)), 0.5), ["ab", "cd"])
-    found = judge(AOPC(words=1), case, torch.tensor([[2.0, 1.0], [2.0, 1.0]]))
+    found = measure(AOPC(words=1), case, torch.tensor([[2.0, 1.0], [2.0, 1.0]]))
     assert found.values.tolist() == pytest.approx([0.5, -0.05], abs=1e-6)
     assert 100 * found.values.mean().item() == pytest.approx(22.5, abs=1e-4)
     assert found.curve is None
@@ -17,12 +17,12 @@ def test_the_mean_of_two_documents(case_of):
 
 def test_a_text_with_no_more_words_is_emptied(case_of):
     case = case_of("abc", lambda seen: 0.9 if seen else 0.2)
-    assert judge(AOPC(words=10), case, torch.zeros(1, 3)).values.item() == pytest.approx(0.7, abs=1e-6)
+    assert measure(AOPC(words=10), case, torch.zeros(1, 3)).values.item() == pytest.approx(0.7, abs=1e-6)
 
 
 def test_cumulative_counts_the_whole_text_as_a_step(case_of):
     case = case_of("abc", lambda seen: [0.1, 0.3, 0.6, 0.9][len(seen)])
-    found = judge(AOPC(words=2, cumulative=True), case, torch.zeros(1, 3))
+    found = measure(AOPC(words=2, cumulative=True), case, torch.zeros(1, 3))
     assert found.curve[0].tolist() == pytest.approx([0.3, 0.6], abs=1e-6)
     assert found.steps == (1.0, 2.0)
     assert found.values.item() == pytest.approx(0.9 / 3, abs=1e-6)
@@ -31,7 +31,7 @@ def test_cumulative_counts_the_whole_text_as_a_step(case_of):
 def test_a_constant_model_does_not_fall(case_of):
     case = case_of("abc", lambda seen: 0.7)
     for metric in (AOPC(), AOPC(cumulative=True)):
-        assert judge(metric, case, torch.rand(1, 3)).values.item() == 0
+        assert measure(metric, case, torch.rand(1, 3)).values.item() == 0
 
 
 def test_presets():

@@ -6,10 +6,10 @@ from veridical.audits.statistics.attack import attack_statistics
 from veridical.core.errors import InputError, UsageError
 from veridical.core.example import PAIR, TEXT, Example
 from veridical.masking import Case, Engine
-from veridical.metrics import METRICS, Attack, judge
+from veridical.metrics import METRICS, Attack, measure
 from veridical.metrics.attack import Answer, Attempt, attack
 from veridical.metrics.attack_edits import Edit
-from veridical.metrics.base import judges
+from veridical.metrics.base import subject
 from veridical.models.black_box import BlackBox
 from veridical.testing import black_box, check_metric, image_classifier, pair_classifier, text_classifier
 
@@ -121,7 +121,7 @@ def attacked(model, *texts, label="good", metric=OFFLINE):
 
 
 def measured(case, metric=OFFLINE):
-    return judge(metric, case, torch.zeros(case.live.shape))
+    return measure(metric, case, torch.zeros(case.live.shape))
 
 
 def numbers(found):
@@ -227,11 +227,11 @@ def test_questions_are_counted():
 
 def test_methods_of_an_audit_share_one_attack():
     case = Case.bind(counting({"Tom": 2.0}, bias=-1.0), [Example("0", {TEXT: "Tom was fine"}, "good")])
-    first = judge(OFFLINE, case, torch.zeros(case.live.shape))
+    first = measure(OFFLINE, case, torch.zeros(case.live.shape))
     asked = case.asked.tolist()
-    assert same(judge(OFFLINE, case, torch.ones(case.live.shape)), first)
+    assert same(measure(OFFLINE, case, torch.ones(case.live.shape)), first)
     assert case.asked.tolist() == asked
-    judge(Attack(finder="rules", lists="short", seed=1), case, torch.zeros(case.live.shape))
+    measure(Attack(finder="rules", lists="short", seed=1), case, torch.zeros(case.live.shape))
     assert case.asked.tolist() != asked
 
 
@@ -303,8 +303,8 @@ def test_statistics_of_an_attack():
 
 
 def test_it_judges_the_model():
-    assert judges(OFFLINE) == "model"
-    assert judges(METRICS.create("comprehensiveness")) == "explanations"
+    assert subject(OFFLINE) == "model"
+    assert subject(METRICS.create("comprehensiveness")) == "explanations"
     assert not OFFLINE.greater_is_better
 
 

@@ -6,10 +6,10 @@ from veridical.data.splits import Chance
 from veridical.metrics.attack_entities import (
     EDITS,
     FINDERS,
+    EditTools,
     Entity,
-    Means,
-    Rules,
-    Spacy,
+    RuleFinder,
+    SpacyFinder,
     check_kinds,
     edits_of,
     entities,
@@ -24,7 +24,7 @@ def found(finder, text):
 
 def test_rules_find_persons_and_places():
     text = "Tom Hanks and Mrs. Robinson met Alice in New York and Paris."
-    assert found(Rules(), text) == [
+    assert found(RuleFinder(), text) == [
         ("Tom Hanks", "person"),
         ("Robinson", "person"),
         ("Alice", "person"),
@@ -34,11 +34,11 @@ def test_rules_find_persons_and_places():
 
 
 def test_rules_leave_other_words_alone():
-    assert found(Rules(), "The Best Film, tomorrow and comparison; a Romeo of chinaware. Marymount") == []
+    assert found(RuleFinder(), "The Best Film, tomorrow and comparison; a Romeo of chinaware. Marymount") == []
 
 
 def test_what_rules_find_does_not_overlap():
-    assert found(Rules(), "Maria Rome, Dr. Paris, Mary South Africa") == [
+    assert found(RuleFinder(), "Maria Rome, Dr. Paris, Mary South Africa") == [
         ("Maria", "person"),
         ("Rome", "place"),
         ("Paris", "place"),
@@ -48,19 +48,19 @@ def test_what_rules_find_does_not_overlap():
 
 
 def test_an_empty_text_names_nobody():
-    assert entities(Rules(), "  ") == ()
+    assert entities(RuleFinder(), "  ") == ()
 
 
 def test_spacy_finds_persons_and_places():
     pytest.importorskip("spacy")
     text = "Alice Walker flew from Paris to New York with 3 friends of Microsoft."
-    assert found(Spacy(), text) == [("Alice Walker", "person"), ("Paris", "place"), ("New York", "place")]
+    assert found(SpacyFinder(), text) == [("Alice Walker", "person"), ("Paris", "place"), ("New York", "place")]
 
 
 def test_spacy_is_asked_how_sure_it_is():
     pytest.importorskip("spacy")
     text = "I think Tom Hanks is great in this movie, but Vertigo by Hitchcock was better."
-    sure, unsure = found(Spacy(), text), found(Spacy(confidence=0.2), text)
+    sure, unsure = found(SpacyFinder(), text), found(SpacyFinder(confidence=0.2), text)
     assert sure == [("Tom Hanks", "person")]
     assert ("Hitchcock", "person") in unsure
     assert set(sure) < set(unsure)
@@ -68,13 +68,13 @@ def test_spacy_is_asked_how_sure_it_is():
 
 def test_a_missing_finder_says_what_to_install():
     with pytest.raises(UsageError, match=r'cannot be loaded: .*Run: pip install "veridical\[attack\]"'):
-        Spacy(model="no_such_finder")("a text")
+        SpacyFinder(model="no_such_finder")("a text")
 
 
 def test_finders_are_hashable_values():
-    assert FINDERS.create("spacy(confidence=0.9)") == Spacy(confidence=0.9)
-    assert hash(Rules()) == hash(Rules())
-    assert Rules()("Tom") == (Entity("person", (0, 3)),)
+    assert FINDERS.create("spacy(confidence=0.9)") == SpacyFinder(confidence=0.9)
+    assert hash(RuleFinder()) == hash(RuleFinder())
+    assert RuleFinder()("Tom") == (Entity("person", (0, 3)),)
 
 
 TEXTS = {TEXT: "Tom isn't in Paris on 12 May", PAIR: "Alice is not"}
@@ -85,7 +85,7 @@ def units_of(inputs):
 
 
 def changed(kinds, units=None, inputs=TEXTS, replacements=1):
-    means = Means(Rules(), Short(), Chance(0), replacements)
+    means = EditTools(RuleFinder(), Short(), Chance(0), replacements)
     edits = edits_of(inputs, units_of(inputs) if units is None else units, kinds, means)
     return [(edit.field, inputs[edit.field][slice(*edit.span)]) for edit in edits]
 
@@ -109,7 +109,7 @@ def test_all_kinds_come_in_the_order_of_the_text():
 
 
 def test_the_order_of_kinds_does_not_matter():
-    means = [Means(Rules(), Short(), Chance(0), 3) for _ in range(2)]
+    means = [EditTools(RuleFinder(), Short(), Chance(0), 3) for _ in range(2)]
     units = units_of(TEXTS)
     assert edits_of(TEXTS, units, list(EDITS), means[0]) == edits_of(TEXTS, units, list(EDITS)[::-1], means[1])
 
@@ -121,7 +121,7 @@ def test_words_that_are_no_units_stay():
 
 
 def test_an_edit_knows_the_words_it_modifies():
-    means = Means(Rules(), Short(), Chance(0), 1)
+    means = EditTools(RuleFinder(), Short(), Chance(0), 1)
     inputs = {TEXT: "In New York we'd not"}
     edits = edits_of(inputs, units_of(inputs), ["locations", "contractions"], means)
     assert [[inputs[TEXT][slice(*word)] for word in edit.words] for edit in edits] == [["New", "York"], ["we'd"]]

@@ -6,7 +6,7 @@ import torch
 from veridical.data import load
 from veridical.explainers import Random
 from veridical.masking import Case
-from veridical.metrics import METRICS, judge
+from veridical.metrics import METRICS, measure
 
 ERASURE = [
     "aopc(words=1)",
@@ -49,7 +49,7 @@ def oracle(case):
 def test_the_truth_beats_chance_and_chance_beats_the_reverse(name, case):
     metric = METRICS.create(name)
     orders = oracle(case), Random().scores(case).values, -oracle(case)
-    means = [judge(metric, case, scores).values.nanmean().item() for scores in orders]
+    means = [measure(metric, case, scores).values.nanmean().item() for scores in orders]
     assert means == sorted(means, reverse=metric.greater_is_better), means
     assert len(set(means)) == 3, means
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from veridical.masking import Case
-from veridical.metrics import METRICS, Comprehensiveness, Sufficiency, judge
+from veridical.metrics import METRICS, Comprehensiveness, Sufficiency, measure
 from veridical.testing import text_classifier
 
 FIRST = torch.tensor([[4.0, 3.0, 2.0, 1.0]])
@@ -19,7 +19,7 @@ def hand(seen):
 
 
 def value(metric, case, scores=FIRST):
-    return judge(metric, case, scores).values.item()
+    return measure(metric, case, scores).values.item()
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,12 @@ def test_the_guard_is_taken_from_the_empty_text_each_time_anew(case_of):
 
 
 def test_the_mean_over_bins_and_the_curve(case_of):
-    found = judge(Comprehensiveness(ratios=(0.25, 0.5), guard=0.0), case_of("abcd", hand), FIRST)
+    found = measure(Comprehensiveness(ratios=(0.25, 0.5), guard=0.0), case_of("abcd", hand), FIRST)
     assert found.curve[0].tolist() == pytest.approx([2 / 3, 1.0], abs=1e-6)
     assert found.steps == (0.25, 0.5)
     assert found.values.item() == pytest.approx(5 / 6, abs=1e-6)
     assert found.details["empty"].item() == pytest.approx(0.3, abs=1e-6)
-    divided = judge(Comprehensiveness(ratios=(0.25, 0.5), guard=0.0, divide="bins+1"), case_of("abcd", hand), FIRST)
+    divided = measure(Comprehensiveness(ratios=(0.25, 0.5), guard=0.0, divide="bins+1"), case_of("abcd", hand), FIRST)
     assert divided.values.item() == pytest.approx(5 / 9, abs=1e-6)
 
 
@@ -150,7 +150,9 @@ def test_ferret_without_positive_words(case_of, any_model):
 
 def test_ferret_leaves_out_bins_of_no_words_and_of_the_same_words(case_of, any_model):
     case = case_of("abcde", any_model("abcde", 1))
-    found = judge(METRICS.create("comprehensiveness(preset=ferret)"), case, torch.tensor([[3.0, 2.0, 1.0, -1.0, -2.0]]))
+    found = measure(
+        METRICS.create("comprehensiveness(preset=ferret)"), case, torch.tensor([[3.0, 2.0, 1.0, -1.0, -2.0]])
+    )
     # Tenths of five words: 0 1 1 2 2 3 3 4 4 5, of which three at most are positive.
     assert (~found.curve[0].isnan()).tolist() == [False, True, False, True, False, True, False, False, False, False]
 
@@ -159,7 +161,7 @@ def test_a_blank_text_is_asked_for_where_special_tokens_are_wiped():
     classifier, examples = text_classifier()
     case = Case.bind(classifier, examples)
     scores = torch.rand(case.live.shape, generator=torch.Generator().manual_seed(0))
-    found = judge(METRICS.create("sufficiency(preset=regex-ood)"), case, scores)
+    found = measure(METRICS.create("sufficiency(preset=regex-ood)"), case, scores)
     blank = case.with_eraser("pad").blank()
     assert found.details["empty"][0].item() == pytest.approx(blank[0].item(), abs=1e-6)
     assert len(found.steps) == 4
@@ -169,5 +171,5 @@ def test_bins_share_one_batch(case_of, any_model):
     batches = []
     case = case_of("abcde", any_model("abcde", 0), ["abcde", "abc", "de"], tokens=10**6, watch=batches.append)
     before = len(batches)
-    judge(Comprehensiveness(), case, torch.rand(3, 5, generator=torch.Generator().manual_seed(0)))
+    measure(Comprehensiveness(), case, torch.rand(3, 5, generator=torch.Generator().manual_seed(0)))
     assert len(batches) == before + 1

@@ -6,7 +6,7 @@ import torch
 from veridical.core.example import Example
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Case
-from veridical.metrics import METRICS, CorpusMetric, judge
+from veridical.metrics import METRICS, CorpusMetric, measure
 from veridical.testing import Formula
 
 WEIGHTS = {"fine": 1.7, "good": 0.9, "great": 2.6, "nice": 0.4, "sound": 1.2, "well": 0.15}
@@ -45,8 +45,8 @@ def test_all_metrics_judge_them_alike(name, case, exact):
     metric = METRICS.create(name)
     if isinstance(metric, CorpusMetric) or metric.needs - {"classes"}:
         pytest.skip("judges by something else than scores and model")
-    expected = judge(metric, case, exact)
+    expected = measure(metric, case, exact)
     assert not expected.values.isnan().all()
     for method in METHODS:
-        found = judge(metric, case, EXPLAINERS.create(method).scores(case).values)
+        found = measure(metric, case, EXPLAINERS.create(method).scores(case).values)
         assert torch.equal(found.values.nan_to_num(9), expected.values.nan_to_num(9)), method

@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 import torch
 
-from veridical.metrics import LeaveOneOutTau, judge
+from veridical.metrics import LeaveOneOutTau, measure
 
 WORTH = {"a": 0.4, "b": 0.2, "c": 0.1, "d": -0.1}
 
@@ -16,7 +16,7 @@ def additive(seen):
 
 
 def tau(case, scores):
-    return judge(LeaveOneOutTau(), case, torch.tensor([scores])).values.item()
+    return measure(LeaveOneOutTau(), case, torch.tensor([scores])).values.item()
 
 
 def tau_b(one, other):
@@ -49,6 +49,6 @@ def test_rounding_is_no_order(case_of):
 
 def test_shorter_texts_are_judged_by_their_own_words(case_of):
     case = case_of("abcd", additive, ["abcd", "ba"])
-    found = judge(LeaveOneOutTau(), case, torch.tensor([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 9.0, -9.0]]))
+    found = measure(LeaveOneOutTau(), case, torch.tensor([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 9.0, -9.0]]))
     assert found.values.tolist() == pytest.approx([1.0, 1.0])
     assert (case.asked - 1).tolist() == [4, 2]

@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
-from veridical.metrics import LogOdds, judge
+from veridical.metrics import LogOdds, measure
 
 
 def fall(metric, case, scores):
-    return judge(metric, case, torch.tensor([scores])).values.item()
+    return measure(metric, case, torch.tensor([scores])).values.item()
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), [(0.9, 0.6, 1.791759), (0.99, 0.14, 6.410410)])

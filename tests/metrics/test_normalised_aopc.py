@@ -8,7 +8,7 @@ import torch
 
 from veridical.core.example import Example
 from veridical.masking import Case
-from veridical.metrics import NormalisedAOPC, judge
+from veridical.metrics import NormalisedAOPC, measure
 from veridical.testing import Formula
 
 WORDS = "abcde"
@@ -34,7 +34,7 @@ def test_every_order_lies_where_it_should(seed, case_of, any_model):
     every = {order: falls(says, order) for order in permutations(WORDS)}
     best, worst = max(every.values()), min(every.values())
     for order in list(every)[::7]:
-        found = judge(NormalisedAOPC(), case, scores_for(order, WORDS))
+        found = measure(NormalisedAOPC(), case, scores_for(order, WORDS))
         assert found.values.item() == pytest.approx((every[order] - worst) / (best - worst), abs=1e-5)
         assert found.details["aopc"].item() == pytest.approx(every[order], abs=1e-6)
         assert found.details["best"].item() == pytest.approx(best, abs=1e-6)
@@ -51,19 +51,19 @@ def test_long_texts_go_in_groups_of_neighbours(case_of, any_model):
         scores = torch.zeros(1, 7)
         for at, group in enumerate(order):
             scores[0, words.index(group[0])] = 3.0 - at  # one word speaks for its group
-        found = judge(NormalisedAOPC(most=3), case, scores)
+        found = measure(NormalisedAOPC(most=3), case, scores)
         assert found.values.item() == pytest.approx((every[order] - worst) / (best - worst), abs=1e-5)
 
 
 def test_the_ends_are_found_once_for_all_methods(case_of, any_model):
     case = case_of(WORDS, any_model(WORDS, 0))
     metric = NormalisedAOPC()
-    judge(metric, case, scores_for("abcde", WORDS))
+    measure(metric, case, scores_for("abcde", WORDS))
     assert case.asked.item() - 1 == 2**5 - 1 + 5
-    judge(metric, case, scores_for("edcba", WORDS))
+    measure(metric, case, scores_for("edcba", WORDS))
     assert case.asked.item() - 1 == 2**5 - 1 + 10
     forwards = case.engine.cost.forwards
-    judge(metric, case, scores_for("cdeab", WORDS))
+    measure(metric, case, scores_for("cdeab", WORDS))
     assert case.engine.cost.forwards == forwards  # every subset is known by now
 
 
@@ -74,7 +74,7 @@ def test_an_order_beyond_what_the_search_found_is_an_end_itself(seed, case_of, a
     case = case_of(words, says)
     metric = NormalisedAOPC(exact=0, beam=1)
     for order in list(permutations(words))[::2000]:
-        assert 0 <= judge(metric, case, scores_for(order, words)).values.item() <= 1
+        assert 0 <= measure(metric, case, scores_for(order, words)).values.item() <= 1
 
 
 def test_a_beam_of_one_finds_both_ends_where_words_add_up():
@@ -82,8 +82,8 @@ def test_a_beam_of_one_finds_both_ends_where_words_add_up():
     case = Case.bind(Formula.linear(weights), [Example.of(" ".join(weights))], target="yes")
     exact = torch.tensor([list(weights.values())])
     metric = NormalisedAOPC(beam=1)
-    assert judge(metric, case, exact).values.item() == pytest.approx(1, abs=1e-6)
-    assert judge(metric, case, -exact).values.item() == pytest.approx(0, abs=1e-6)
+    assert measure(metric, case, exact).values.item() == pytest.approx(1, abs=1e-6)
+    assert measure(metric, case, -exact).values.item() == pytest.approx(0, abs=1e-6)
 
 
 def test_models_that_differ_in_confidence_only_are_judged_alike(case_of):
@@ -91,13 +91,13 @@ def test_models_that_differ_in_confidence_only_are_judged_alike(case_of):
     sure = case_of("abcd", lambda seen: 0.3 + sum(worth[word] for word in seen))
     unsure = case_of("abcd", lambda seen: 0.5 + 0.1 * sum(worth[word] for word in seen))
     scores = torch.tensor([[1.0, 3.0, 0.0, 2.0]])
-    one, other = (judge(NormalisedAOPC(), case, scores) for case in (sure, unsure))
+    one, other = (measure(NormalisedAOPC(), case, scores) for case in (sure, unsure))
     assert one.details["aopc"].item() == pytest.approx(10 * other.details["aopc"].item(), abs=1e-5)
     assert one.values.item() == pytest.approx(other.values.item(), abs=1e-5)
 
 
 def test_undefined_where_no_order_matters(case_of):
     case = case_of("abcd", lambda seen: 0.8)
-    assert math.isnan(judge(NormalisedAOPC(), case, torch.rand(1, 4)).values.item())
+    assert math.isnan(measure(NormalisedAOPC(), case, torch.rand(1, 4)).values.item())
     by_count = case_of("abcd", lambda seen: 0.2 * len(seen) + 0.1)
-    assert math.isnan(judge(NormalisedAOPC(), by_count, torch.rand(1, 4)).values.item())
+    assert math.isnan(measure(NormalisedAOPC(), by_count, torch.rand(1, 4)).values.item())

@@ -7,8 +7,8 @@ import torch
 from veridical.core.errors import InputError, UsageError
 from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.masking import Case
-from veridical.metrics import PosImportance, judge
-from veridical.metrics.pos_importance import OPEN_CLASS, TAGGERS, TAGS, Spacy, tags
+from veridical.metrics import PosImportance, measure
+from veridical.metrics.pos_importance import OPEN_CLASS, TAGGERS, TAGS, SpacyTagger, tags
 from veridical.models.units import word_spans
 from veridical.testing import check_metric, image_classifier, pair_classifier, text_classifier
 
@@ -43,13 +43,13 @@ def test_a_unit_that_the_tagger_does_not_know_is_something_else():
 
 def test_parts_of_words_get_the_tag_of_the_word():
     pieces = [Unit(TEXT, (0, 3), "mov"), Unit(TEXT, (3, 6), "ies"), Unit(TEXT, (7, 11), "rock")]
-    found = tags(Spacy(), "movies rock", pieces)
+    found = tags(SpacyTagger(), "movies rock", pieces)
     assert found[0] == found[1] == "NOUN"
 
 
 def test_a_missing_tagger_says_what_to_install():
     with pytest.raises(UsageError, match=r'cannot be loaded: .*Run: pip install "veridical\[pos\]"'):
-        Spacy(model="no_such_tagger")("a text")
+        SpacyTagger(model="no_such_tagger")("a text")
 
 
 pytest.importorskip("spacy")
@@ -72,7 +72,7 @@ def defined(found):
 
 def test_equal_scores_give_every_kind_the_same():
     case = Pupil()("Alice sees a very old movie .")
-    found = judge(PosImportance(), case, torch.full((1, 7), -3.0))
+    found = measure(PosImportance(), case, torch.full((1, 7), -3.0))
     assert set(found.details) == set(TAGS)
     assert defined(found) == pytest.approx(
         dict.fromkeys(("PROPN", "VERB", "DET", "ADV", "ADJ", "NOUN", "PUNCT"), 1 / 7)
@@ -82,18 +82,18 @@ def test_equal_scores_give_every_kind_the_same():
 
 def test_importance_is_absolute_and_a_mean_per_word():
     case = Pupil()("the old movie and the new movie")
-    found = judge(PosImportance(), case, torch.tensor([[1.0, -4.0, 1.0, 0.0, 3.0, 0.0, 1.0]]))
+    found = measure(PosImportance(), case, torch.tensor([[1.0, -4.0, 1.0, 0.0, 3.0, 0.0, 1.0]]))
     assert defined(found) == pytest.approx({"DET": 0.2, "ADJ": 0.2, "NOUN": 0.1, "CCONJ": 0.0})
     assert found.values.item() == pytest.approx(0.6)
 
 
 def test_both_texts_of_a_pair_are_tagged():
-    found = judge(PosImportance(), Pupil(pair_classifier)("old movie", "the"), torch.tensor([[1.0, 1.0, 2.0]]))
+    found = measure(PosImportance(), Pupil(pair_classifier)("old movie", "the"), torch.tensor([[1.0, 1.0, 2.0]]))
     assert defined(found) == pytest.approx({"ADJ": 0.25, "NOUN": 0.25, "DET": 0.5})
 
 
 def test_no_importance_is_undefined():
-    found = judge(PosImportance(), Pupil()("old movie"), torch.zeros(1, 2))
+    found = measure(PosImportance(), Pupil()("old movie"), torch.zeros(1, 2))
     assert found.values.isnan().all()
     assert defined(found) == {}
 

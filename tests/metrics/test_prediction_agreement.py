@@ -2,7 +2,7 @@
 
 import torch
 
-from veridical.metrics import METRICS, PredictionAgreement, judge
+from veridical.metrics import METRICS, PredictionAgreement, measure
 
 LABELS = PredictionAgreement(words="high-positive")
 
@@ -13,7 +13,7 @@ def needs(*words):
 
 
 def agreement(metric, case, scores):
-    return judge(metric, case, torch.tensor([scores])).values.item()
+    return measure(metric, case, torch.tensor([scores])).values.item()
 
 
 def test_the_first_third_rounded_up(case_of):
@@ -36,14 +36,14 @@ def test_low_positive_words_where_none_is_high(case_of):
 def test_undefined_where_all_words_or_none_are_kept(case_of):
     case = case_of("abcd", needs("a"), target="predicted")
     for scores in ([-1.0, 0.0, -2.0, -3.0], [1.0, 1.0, 1.0, 1.0]):
-        found = judge(LABELS, case, torch.tensor([scores]))
+        found = measure(LABELS, case, torch.tensor([scores]))
         assert found.values.isnan().all()
         assert found.details["class"].isnan().all()
 
 
 def test_the_class_is_told_so_that_methods_can_be_compared(case_of):
     case = case_of("abcd", needs("a"), ["abcd", "bcd"], target="predicted")
-    found = judge(PredictionAgreement(), case, torch.tensor([[0.0, 1.0, 2.0, 0.0], [1.0, 0.0, 0.0, 0.0]]))
+    found = measure(PredictionAgreement(), case, torch.tensor([[0.0, 1.0, 2.0, 0.0], [1.0, 0.0, 0.0, 0.0]]))
     assert found.values.tolist() == [0, 1]
     assert found.details["class"].tolist() == [0, 0]
 

@@ -15,7 +15,7 @@ from veridical.metrics import (
     RationalePrecision,
     RationaleRecall,
     RationaleRecallAtK,
-    judge,
+    measure,
 )
 from veridical.testing import Formula, check_metric, pair_classifier
 
@@ -23,7 +23,7 @@ FOUR = (RationalePrecision, RationaleRecall, RationaleF1, RationaleIoU)
 
 
 def values(metrics, case, scores):
-    return [judge(metric, case, scores).values.tolist() for metric in metrics]
+    return [measure(metric, case, scores).values.tolist() for metric in metrics]
 
 
 def test_known_numbers(marked_case):
@@ -62,12 +62,12 @@ def test_texts_are_judged_by_themselves(marked_case, scores_of):
 def test_no_evidence_is_undefined_and_no_pick_is_undefined_or_zero(marked_case):
     case, scores = marked_case("00", "10"), torch.tensor([[1.0, 2.0], [-1.0, -2.0]])
     for metric in FOUR:
-        assert judge(metric(), case, scores).values.isnan().all()
-        assert judge(metric(empty="zero"), case, scores).values[1] == 0
+        assert measure(metric(), case, scores).values.isnan().all()
+        assert measure(metric(empty="zero"), case, scores).values[1] == 0
 
 
 def test_one_word_is_undefined(marked_case):
-    assert judge(RationaleF1(), marked_case("1"), torch.tensor([[1.0]])).values.isnan().all()
+    assert measure(RationaleF1(), marked_case("1"), torch.tensor([[1.0]])).values.isnan().all()
 
 
 def test_stop_words_can_be_left_out_of_both_sides():
@@ -108,11 +108,11 @@ def test_contract(metric):
 @pytest.mark.parametrize(("k", "expected"), [(1, 0.0), (2, 1 / 3), (3, 2 / 3), (5, 1.0), (50, 1.0)])
 def test_marked_words_among_the_first(marked_case, k, expected):
     scores = torch.tensor([[5.0, 4.0, 3.0, 2.0, 1.0]])
-    assert judge(RationaleRecallAtK(k), marked_case("01101"), scores).values.tolist() == pytest.approx([expected])
+    assert measure(RationaleRecallAtK(k), marked_case("01101"), scores).values.tolist() == pytest.approx([expected])
 
 
 def test_without_a_marked_word_it_is_undefined(marked_case):
-    assert math.isnan(judge(RationaleRecallAtK(), marked_case("00"), torch.tensor([[1.0, 2.0]])).values)
+    assert math.isnan(measure(RationaleRecallAtK(), marked_case("00"), torch.tensor([[1.0, 2.0]])).values)
 
 
 def test_only_the_words_of_the_field_are_ranked():
@@ -120,8 +120,8 @@ def test_only_the_words_of_the_field_are_ranked():
     evidence = (Unit(PAIR, (0, 2), "cd"),)
     case = Case.bind(classifier, [Example("1", {TEXT: "ab", PAIR: "cd ef"}, evidence=evidence)])
     scores = torch.tensor([[0.9, 0.5, 0.2]])
-    assert judge(RationaleRecallAtK(1), case, scores).values.tolist() == [0.0]
-    assert judge(RationaleRecallAtK(1, field="text_pair"), case, scores).values.tolist() == [1.0]
+    assert measure(RationaleRecallAtK(1), case, scores).values.tolist() == [0.0]
+    assert measure(RationaleRecallAtK(1, field="text_pair"), case, scores).values.tolist() == [1.0]
 
 
 def test_contract_of_recall_at_k():

@@ -6,14 +6,14 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 
 from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.masking import Case
-from veridical.metrics import METRICS, RationaleAUC, RationaleAveragePrecision, judge
+from veridical.metrics import METRICS, RationaleAUC, RationaleAveragePrecision, measure
 from veridical.metrics.rationale_ranking import auc, average_precision
 from veridical.testing import check_metric, pair_classifier
 
 
 def test_known_numbers(marked_case, scores_of):
     scores = scores_of([0.4, 0.3, 0.1, 0.15, 0.05], [0.5, 0.5, 0.2, 0.1])
-    found = judge(RationaleAUC(), marked_case("10100", "1010"), scores).values
+    found = measure(RationaleAUC(), marked_case("10100", "1010"), scores).values
     assert found.tolist() == pytest.approx([2 / 3, 0.625])
 
 
@@ -26,7 +26,7 @@ def test_as_scikit_learn_has_it():
 
 
 def test_undefined_unless_some_words_are_marked_and_some_are_not(marked_case):
-    found = judge(RationaleAUC(), marked_case("111", "000", "010"), torch.tensor([[1.0, 2.0, 3.0]] * 3)).values
+    found = measure(RationaleAUC(), marked_case("111", "000", "010"), torch.tensor([[1.0, 2.0, 3.0]] * 3)).values
     assert found.isnan().tolist() == [True, True, False]
 
 
@@ -36,7 +36,7 @@ def test_source_and_target_apart():
     case = Case.bind(classifier, [Example("1", {TEXT: "ab cd", PAIR: "cd de fg"}, evidence=evidence)])
     scores = torch.tensor([[0.9, 0.1, 0.5, 0.3, 0.2]])
     fields = ("all", "text", "text_pair")
-    found = [float(judge(RationaleAUC(field=field), case, scores).values) for field in fields]
+    found = [float(measure(RationaleAUC(field=field), case, scores).values) for field in fields]
     assert found == pytest.approx([5 / 6, 1.0, 0.5])
 
 
@@ -61,12 +61,12 @@ def test_the_ferret_preset_is_what_ferret_computes(marked_case):
     for scores, gold in cases()[:24]:
         precision, recall, _ = precision_recall_curve(gold, [max(score, 0) for score in scores])
         case = marked_case("".join(str(int(mark)) for mark in gold))
-        found = judge(metric, case, torch.tensor(scores[None]))
+        found = measure(metric, case, torch.tensor(scores[None]))
         assert float(found.values) == pytest.approx(area(recall, precision))
 
 
 def test_the_first_words_or_the_last(marked_case):
-    found = judge(RationaleAveragePrecision(), marked_case("1100", "0011"), torch.tensor([[4.0, 3.0, 2.0, 1.0]] * 2))
+    found = measure(RationaleAveragePrecision(), marked_case("1100", "0011"), torch.tensor([[4.0, 3.0, 2.0, 1.0]] * 2))
     assert found.values.tolist() == pytest.approx([1.0, (1 / 3 + 2 / 4) / 2])
 
 

@@ -63,8 +63,8 @@ def test_the_published_code_squares_and_takes_another_softmax():
     assert found.item() == pytest.approx(by_hand.item(), rel=1e-4)
     words = torch.tensor(ALPHA).softmax(0), torch.tensor(SIGMA).softmax(0)
     assert (words[0] * (words[0] / words[1]).log()).sum().item() == pytest.approx(0.030378, abs=1e-6)
-    preset = OBJECTIVES.create("saloss(preset=ref_code)")
-    assert preset == SaLoss(salience="textrank(preset=ref_code)", form="code")
+    preset = OBJECTIVES.create("saloss(preset=saloss-code)")
+    assert preset == SaLoss(salience="textrank(preset=saloss-code)", form="code")
 
 
 @pytest.mark.parametrize("how", ["softmax", "sum"])

@@ -12,7 +12,7 @@ from veridical.data import load
 from veridical.data.name import parse_name
 from veridical.explainers import EXPLAINERS
 from veridical.objectives import OBJECTIVES
-from veridical.studies import STUDIES, Figure, Preset, Site, Sizes, Study
+from veridical.studies import STUDIES, Figure, Preset, Sizes, Study, StudyData
 from veridical.studies.reproduction import reproduce
 from veridical.studies.results import as_json, markdown
 from veridical.training import Schedule
@@ -30,11 +30,11 @@ SMALL = Study(
     methods="attention",
     metrics="decision-flip",
     attack="attack(finder=rules, lists=short)",
-    alike="attention",
+    likeness_method="attention",
     presets={
         "smoke": Preset(
             (
-                Site(
+                StudyData(
                     "planted",
                     DATA,
                     Sizes(120, 30, 40, balanced=True),

@@ -7,7 +7,7 @@ import torch
 
 from veridical.core.errors import UnsupportedError
 from veridical.masking import Case
-from veridical.metrics import METRICS, CorpusMetric, Measured, judge
+from veridical.metrics import METRICS, CorpusMetric, Measured, measure
 from veridical.testing import black_box, check_metric, image_classifier, pair_classifier, text_classifier
 
 
@@ -58,14 +58,14 @@ def test_one_word_is_undefined(name):
     classifier, examples = text_classifier()
     case = Case.bind(classifier, examples[1:2])
     assert case.live.shape == (1, 1)
-    assert judge(metric, case, torch.ones(1, 1)).values.isnan().all()
+    assert measure(metric, case, torch.ones(1, 1)).values.isnan().all()
 
 
 def test_a_way_of_erasing_that_a_model_does_not_have_is_refused_by_name():
     classifier, examples = black_box()
     case = Case.bind(classifier, examples)
     with pytest.raises(UnsupportedError, match="erasing by 'pad' needs pad"):
-        judge(METRICS.create("comprehensiveness"), case, torch.zeros(case.live.shape))
+        measure(METRICS.create("comprehensiveness"), case, torch.zeros(case.live.shape))
 
 
 FAULTS = {

@@ -64,13 +64,15 @@ def run(order, model, tokenizer):
 
 def evaluate(order, model, tokenizer):
     """Judge explanations, and say how long it took."""
-    judges = [judge(model, tokenizer) for judge in EVALUATORS]
+    audited_metrics = [audited(model, tokenizer) for audited in EVALUATORS]
     given = []
     for each in order["evaluate"]:
         tokens = tokenizer.convert_ids_to_tokens(tokenizer(each["text"], truncation=True)["input_ids"])
         given.append(Explanation(each["text"], tokens, np.array(each["scores"]), "given", each["target"]))
     begin = time.perf_counter()
-    scores = [[float(judge.compute_evaluation(each, each.target).score) for judge in judges] for each in given]
+    scores = [
+        [float(audited.compute_evaluation(each, each.target).score) for audited in audited_metrics] for each in given
+    ]
     return {"seconds": time.perf_counter() - begin, "scores": scores}
 
 

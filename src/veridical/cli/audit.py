@@ -52,7 +52,7 @@ def audit(
     Killed and started again, it goes on where it stopped. `--methods ""` audits files of explanations only.
     """
     from veridical.audits.job import audit as job
-    from veridical.audits.publication import NUMBERS, publish
+    from veridical.audits.publication import SUMMARY_FILE, publish
     from veridical.cli.progress import bar
     from veridical.data import load
     from veridical.masking import Engine
@@ -79,7 +79,7 @@ def audit(
         progress.update(task, description="writing the card", note="")
         summary = publish(out)
     if as_json:
-        typer.echo((Path(out) / NUMBERS).read_text(encoding="utf-8").strip())
+        typer.echo((Path(out) / SUMMARY_FILE).read_text(encoding="utf-8").strip())
     else:
         _print(Console(highlight=False), done, summary, out)
     if done.failures:
@@ -87,7 +87,7 @@ def audit(
 
 
 def _print(console: Console, done: Audit, summary: Summary, out: str) -> None:
-    from veridical.audits.publication import CARD
+    from veridical.audits.publication import CARD_PAGE
 
     for sentence in summary.verdict:
         console.print(Text(sentence))
@@ -112,7 +112,7 @@ def _print(console: Console, done: Audit, summary: Summary, out: str) -> None:
     asked, run = done.work.get("queries", 0), done.work.get("forwards", 0)
     if asked:
         console.print(f"{run:,} model inputs run of {asked:,} asked for ({run / asked:.0%}), in all", soft_wrap=True)
-    console.print(f"report card: {(Path(out) / CARD).resolve()}", soft_wrap=True)
+    console.print(f"report card: {(Path(out) / CARD_PAGE).resolve()}", soft_wrap=True)
 
 
 def _scores(done: Audit, summary: Summary) -> Grid:
@@ -124,14 +124,14 @@ def _scores(done: Audit, summary: Summary) -> Grid:
     grid.add_column("metric", overflow="fold")
     for method in done.methods:
         grid.add_column(method.name, justify="right", overflow="fold", min_width=_WIDEST)
-    for judge in done.metrics:
-        table = summary.table(judge.name)
+    for audited in done.metrics:
+        table = summary.table(audited.name)
         cells = [table.cell(method.name) for method in done.methods]
         texts = [
-            Text("-" if cell is None else number(cell.mean, judge), "bold" if method.name in table.best else "")
+            Text("-" if cell is None else number(cell.mean, audited), "bold" if method.name in table.best else "")
             for method, cell in zip(done.methods, cells, strict=True)
         ]
-        grid.add_row("\u2191" if judge.greater_is_better else "\u2193", Text(judge.name, "cyan"), *texts)
+        grid.add_row("\u2191" if audited.greater_is_better else "\u2193", Text(audited.name, "cyan"), *texts)
     return grid
 
 

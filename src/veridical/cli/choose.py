@@ -66,7 +66,7 @@ def choose(
     from veridical.core.files.atomic import appearing
     from veridical.studies.choice import choose as job
 
-    judges = _judges(by) if by is not None else {}
+    audited_metrics = _judges(by) if by is not None else {}
     with telling() as tell, TrainingBar() as training:
         found = job(
             data,
@@ -80,7 +80,7 @@ def choose(
             schedule=schedule_of("choose", epochs, batch_size, rate, head_rate, checks, metric, patience),
             callbacks=[training],
             progress=tell,
-            **judges,
+            **audited_metrics,
         )
     told = _plain(found)
     with appearing(Path(out) / "choice.json") as file:

@@ -63,7 +63,7 @@ def _table(found: Comparison) -> Grid:
     """A line per metric, and its methods below: side by side, the long names of both would not fit a terminal."""
     from veridical.audits.numbers import number, probability
 
-    judges = {judge.name: judge for judge in found.metrics}
+    audited_metrics = {audited.name: audited for audited in found.metrics}
     grid = Grid(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     grid.add_column("metric and method", overflow="fold")
     for column in ("first", "second", "corrected p", "verdict"):
@@ -71,7 +71,7 @@ def _table(found: Comparison) -> Grid:
     for metric, rows in groupby(found.differences, key=lambda each: each.metric):
         grid.add_row(Text(metric, "cyan"))
         for each in rows:
-            means = [number(mean, judges[metric]) for mean in (each.first.mean, each.second.mean)]
+            means = [number(mean, audited_metrics[metric]) for mean in (each.first.mean, each.second.mean)]
             p = probability(each.contrast.adjusted).removeprefix("p ").removeprefix("= ")
             grid.add_row(Text(f"  {each.method}"), *means, p, each.contrast.verdict)
     return grid

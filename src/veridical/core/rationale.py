@@ -14,19 +14,19 @@ from veridical.core.example import Unit
 Shape = Literal["top-k", "contiguous"]
 """The highest words wherever they stand, or the run of words with the highest sum."""
 
-Order = Literal["text", "score"]
+WordOrder = Literal["text", "score"]
 """Kept words as they stand in the text, or the highest first."""
 
-_DUST = 1e-9
+_TOLERANCE = 1e-9
 
 
 def share(ratio: float, units: int) -> int:
     """How many units a share of a text with so many is: rounded up, and at least 1."""
     # With a hair's breadth off, or 0.1 of 30 words would be 4.
-    return max(1, math.ceil(ratio * units - _DUST))
+    return max(1, math.ceil(ratio * units - _TOLERANCE))
 
 
-def chosen(scores: Sequence[float], ratio: float, shape: Shape = "top-k", order: Order = "text") -> list[int]:
+def chosen(scores: Sequence[float], ratio: float, shape: Shape = "top-k", order: WordOrder = "text") -> list[int]:
     """The places of the kept words. Of equal scores, and of equal runs, the first is taken."""
     count = min(share(ratio, len(scores)), len(scores))
     places = _highest(scores, count) if shape == "top-k" else _best_run(scores, count)
@@ -50,5 +50,5 @@ def _highest(scores: Sequence[float], count: int) -> list[int]:
 def _best_run(scores: Sequence[float], count: int) -> list[int]:
     sums = np.convolve(np.asarray(scores, dtype=float), np.ones(count), mode="valid") if len(scores) else np.zeros(1)
     # Sums of the same numbers may differ in their last digits: the first of the equal ones is meant.
-    start = int(np.flatnonzero(sums >= sums.max() - _DUST * max(1.0, float(np.abs(sums).max())))[0])
+    start = int(np.flatnonzero(sums >= sums.max() - _TOLERANCE * max(1.0, float(np.abs(sums).max())))[0])
     return list(range(start, start + count))

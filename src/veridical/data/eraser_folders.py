@@ -13,7 +13,7 @@ from veridical.core.errors import InputError
 from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.data.dataset import Dataset, Source
 from veridical.data.folders import split_files
-from veridical.data.tables import Columns, Row, read_lines, read_rows, read_table
+from veridical.data.tables import Columns, TableRow, read_lines, read_rows, read_table
 
 _KNOWN = {"annotation_id", "query", "classification", "evidences", "docids", "query_type"}
 
@@ -46,7 +46,7 @@ class EraserFolder(Source):
         self._refuse_twice(file, rows)
         return Dataset(f"{self.path}:{split}", examples, tuple(sorted({str(example.label) for example in examples})))
 
-    def _example(self, row: Row, place: str, paired: bool) -> Example:
+    def _example(self, row: TableRow, place: str, paired: bool) -> Example:
         id, label = (_needed(row.values, key, place) for key in ("annotation_id", "classification"))
         spans = _spans(row.values.get("evidences") or [], place, id)
         docs = {doc: self._documents[doc] for doc in self._docs_of(row.values, spans, id, place)}
@@ -75,7 +75,7 @@ class EraserFolder(Source):
         places = ((row.values, f"{file}, line {row.line}") for row in read_rows(file))
         return {_needed(row, "docid", place): _needed(row, "document", place) for row, place in places}
 
-    def _refuse_twice(self, file: Path, rows: list[Row]) -> None:
+    def _refuse_twice(self, file: Path, rows: list[TableRow]) -> None:
         seen: dict[str, int] = {}
         for row in rows:
             if (first := seen.setdefault(row.values["annotation_id"], row.line)) != row.line:

@@ -14,7 +14,7 @@ from urllib.request import getproxies
 from veridical.core.errors import InputError, UsageError
 from veridical.data.dataset import Dataset, Source
 from veridical.data.rows import to_dataset
-from veridical.data.tables import Columns, Row, Table
+from veridical.data.tables import Columns, Table, TableRow
 
 _SECONDS = 3.0
 
@@ -80,7 +80,7 @@ class HubData(Source):
     def load(self, split: str) -> Dataset:
         library = _library()
         data = self._ask(lambda *which: library.load_dataset(*which, split=split))
-        rows = [Row(number, values) for number, values in enumerate(_named_classes(data), 1)]
+        rows = [TableRow(number, values) for number, values in enumerate(_named_classes(data), 1)]
         if not rows:
             raise InputError(f"{PREFIX}{self.name}:{split} is empty")
         table = Table(f"{PREFIX}{self.name}:{split}", rows, tuple(data.column_names))

@@ -10,7 +10,7 @@ from typing import Any
 from veridical.core.errors import InputError
 from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.data.dataset import Dataset
-from veridical.data.tables import Columns, Row, Table
+from veridical.data.tables import Columns, Table, TableRow
 
 Label = str | float | None
 
@@ -37,7 +37,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _present(table: Table, row: Row, column: str) -> Any:
+def _present(table: Table, row: TableRow, column: str) -> Any:
     value = row.values.get(column)
     if _is_missing(value):
         raise InputError(
@@ -62,7 +62,7 @@ def _as_number(value: Any) -> float:
         return math.nan
 
 
-def _number(table: Table, row: Row, value: Any) -> float:
+def _number(table: Table, row: TableRow, value: Any) -> float:
     number = _as_number(value)
     if not math.isfinite(number):
         problem = f"{table.place}, line {row.line}: the label {value!r} is not a finite number"
@@ -70,7 +70,7 @@ def _number(table: Table, row: Row, value: Any) -> float:
     return number
 
 
-def _class_name(table: Table, row: Row, value: Any) -> str:
+def _class_name(table: Table, row: TableRow, value: Any) -> str:
     if isinstance(value, list | dict):
         raise InputError(f"{table.place}, line {row.line}: the label {value!r} is neither a text nor a number")
     # pandas turns whole numbers into floats as soon as one is missing: 1.0 is the class "1".
@@ -175,7 +175,7 @@ def _ids(table: Table, columns: Columns) -> list[str]:
     return list(seen)
 
 
-def _example(table: Table, columns: Columns, row: Row, id: str, label: Label) -> Example:
+def _example(table: Table, columns: Columns, row: TableRow, id: str, label: Label) -> Example:
     place = f"{table.place}, line {row.line}"
     inputs = {TEXT: _text(row, columns.text, place, id)}
     if columns.text_pair:
@@ -185,7 +185,7 @@ def _example(table: Table, columns: Columns, row: Row, id: str, label: Label) ->
     return Example(id, inputs, label, spans + tagged, _extra(row, columns, lost))
 
 
-def _text(row: Row, column: str | None, place: str, id: str) -> str:
+def _text(row: TableRow, column: str | None, place: str, id: str) -> str:
     value = row.values.get(column or "")
     if not isinstance(value, str):
         problem = f"{place}: " + ("the text is missing" if value is None else f"{value!r} is not a text")
@@ -193,7 +193,7 @@ def _text(row: Row, column: str | None, place: str, id: str) -> str:
     return value
 
 
-def _extra(row: Row, columns: Columns, lost: int) -> dict[str, Any]:
+def _extra(row: TableRow, columns: Columns, lost: int) -> dict[str, Any]:
     tags = {key for key in _TAG_COLUMNS if isinstance(row.values.get(key), list)}
     extra = {key: value for key, value in row.values.items() if key not in columns.used() | tags}
     return {**extra, UNALIGNED: lost} if lost else extra

@@ -15,7 +15,7 @@ from veridical.core.errors import InputError, StorageError, UsageError
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """The values of a row by column; `line` is where it starts in the file, for Parquet its number from 1."""
 
     line: int
@@ -27,7 +27,7 @@ class Table:
     """All rows of a source, with the columns that any of them has; `place` says where in errors."""
 
     place: str
-    rows: list[Row]
+    rows: list[TableRow]
     columns: tuple[str, ...]
 
 
@@ -53,7 +53,7 @@ def read_table(path: Path, quotes: bool = True) -> Table:
     return Table(str(path), rows, tuple(dict.fromkeys(key for row in rows for key in row.values)))
 
 
-def read_rows(path: Path, quotes: bool = True) -> Iterator[Row]:
+def read_rows(path: Path, quotes: bool = True) -> Iterator[TableRow]:
     """Read a file row by row. With `quotes=False` the quotes of a CSV or TSV file are plain characters."""
     kind = format_of(path)
     if kind is None:
@@ -90,10 +90,10 @@ def _open(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
-def _read_jsonl(path: Path, quotes: bool) -> Iterator[Row]:
+def _read_jsonl(path: Path, quotes: bool) -> Iterator[TableRow]:
     for number, line in enumerate(read_lines(path), 1):
         if line.strip():
-            yield Row(number, _json_object(line, f"{path}, line {number}"))
+            yield TableRow(number, _json_object(line, f"{path}, line {number}"))
 
 
 def _json_object(line: str, place: str) -> dict[str, Any]:
@@ -109,15 +109,15 @@ def _json_object(line: str, place: str) -> dict[str, Any]:
     return value
 
 
-def _read_csv(path: Path, quotes: bool) -> Iterator[Row]:
+def _read_csv(path: Path, quotes: bool) -> Iterator[TableRow]:
     return _delimited(path, ",", quotes)
 
 
-def _read_tsv(path: Path, quotes: bool) -> Iterator[Row]:
+def _read_tsv(path: Path, quotes: bool) -> Iterator[TableRow]:
     return _delimited(path, "\t", quotes)
 
 
-def _delimited(path: Path, delimiter: str, quotes: bool) -> Iterator[Row]:
+def _delimited(path: Path, delimiter: str, quotes: bool) -> Iterator[TableRow]:
     # The default limit of 128 KiB per cell is less than a long document.
     csv.field_size_limit(max(csv.field_size_limit(), 2**30))
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
@@ -129,7 +129,7 @@ def _delimited(path: Path, delimiter: str, quotes: bool) -> Iterator[Row]:
     for line, record in records:
         if len(record) != len(header):
             raise _ragged(f"{path}, line {line}", len(record), header)
-        yield Row(line, dict(zip(header, record, strict=True)))
+        yield TableRow(line, dict(zip(header, record, strict=True)))
 
 
 def _records(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
@@ -150,17 +150,17 @@ def _ragged(place: str, count: int, header: list[str]) -> InputError:
     return InputError(problem, remedy="Quote texts that contain the separator.")
 
 
-def _read_parquet(path: Path, quotes: bool) -> Iterator[Row]:
+def _read_parquet(path: Path, quotes: bool) -> Iterator[TableRow]:
     from pyarrow import ArrowException, parquet
 
     try:
         values = parquet.read_table(path).to_pylist()
     except (ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a readable Parquet file: {error}") from error
-    return (Row(number, row) for number, row in enumerate(values, 1))
+    return (TableRow(number, row) for number, row in enumerate(values, 1))
 
 
-_READERS: dict[str, Callable[[Path, bool], Iterator[Row]]] = {
+_READERS: dict[str, Callable[[Path, bool], Iterator[TableRow]]] = {
     "csv": _read_csv,
     "tsv": _read_tsv,
     "jsonl": _read_jsonl,

@@ -13,7 +13,7 @@ Rule = Callable[..., Any]
 """Called with a torch function and its arguments; gives what the function gives, but with another way back."""
 
 
-class Rules(TorchFunctionMode):
+class BackwardRules(TorchFunctionMode):
     """While active, the torch functions named in a table follow their rules instead of the plain derivative.
 
     The values that a model computes stay the same. Leave it before going back: the rules are for the way forth.
@@ -34,28 +34,28 @@ class Rules(TorchFunctionMode):
         return func(*args, **(kwargs or {})) if rule is None else rule(func, *args, **(kwargs or {}))
 
 
-def route(value: Tensor, way: Tensor) -> Tensor:
+def with_gradient_of(value: Tensor, other: Tensor) -> Tensor:
     """A value whose gradient is that of something else of its shape."""
-    routed: Tensor = _Route.apply(value.detach(), way)  # type: ignore[no-untyped-call]
+    routed: Tensor = _GradientOf.apply(value.detach(), other)  # type: ignore[no-untyped-call]
     return routed
 
 
-def straight(func: Rule, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def pass_through(func: Rule, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The rule that hands on what comes back as it is."""
     with torch.no_grad():
         value = func(x, *args, **kwargs)
-    return route(value, x)
+    return with_gradient_of(value, x)
 
 
-def handed(value: Tensor, inputs: Sequence[Tensor], back: Callable[[Tensor], Sequence[Tensor]]) -> Tensor:
+def with_backward(value: Tensor, inputs: Sequence[Tensor], back: Callable[[Tensor], Sequence[Tensor]]) -> Tensor:
     """A value that hands back to some inputs what a function makes of what comes back to it."""
-    result: Tensor = _Handed.apply(value.detach(), back, *inputs)  # type: ignore[no-untyped-call]
+    result: Tensor = _Backward.apply(value.detach(), back, *inputs)  # type: ignore[no-untyped-call]
     return result
 
 
-class _Route(torch.autograd.Function):
+class _GradientOf(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, value: Tensor, way: Tensor) -> Tensor:
+    def forward(ctx: Any, value: Tensor, other: Tensor) -> Tensor:
         return value.clone()  # a view could not be written to, as some models do
 
     @staticmethod
@@ -63,7 +63,7 @@ class _Route(torch.autograd.Function):
         return None, gradient
 
 
-class _Handed(torch.autograd.Function):
+class _Backward(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, value: Tensor, back: Callable[[Tensor], Sequence[Tensor]], *inputs: Tensor) -> Tensor:
         ctx.back = back

@@ -54,7 +54,7 @@ class DeepSHAP:
         "Another background gives other scores. A word is compared with whatever stands at its place in other texts, "
         "and how the rules split products is a convention."
     )
-    presets: ClassVar[dict[str, dict[str, object]]] = {"paper": {"samples": 1000}, "paper-imdb-r": {"samples": 500}}
+    presets: ClassVar[dict[str, dict[str, object]]] = {"l2e": {"samples": 1000}, "l2e-imdb-r": {"samples": 500}}
 
     def passes(self, units: int) -> int:
         return 2 * self.samples

@@ -29,7 +29,7 @@ def aggregate(vectors: Tensor, how: Aggregate) -> Tensor:
 
 
 def input_gradient(
-    classifier: Classifier, rows: Rows, pull: Tensor, embeds: Tensor | None = None
+    classifier: Classifier, rows: Rows, logit_gradient: Tensor, embeds: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """The embeddings at each position and the derivative of the pulled logits by them, both [R, L, d].
 
@@ -37,7 +37,7 @@ def input_gradient(
     """
     leaf = (classifier.embed(rows) if embeds is None else embeds).detach().requires_grad_()
     output = classifier.run(rows, embeds=leaf)
-    (gradient,) = torch.autograd.grad((output.logits * pull).sum(), leaf)
+    (gradient,) = torch.autograd.grad((output.logits * logit_gradient).sum(), leaf)
     return leaf.detach(), gradient
 
 

@@ -45,8 +45,8 @@ class Gradient:
         return 1
 
     def scores(self, case: Case) -> Scores:
-        def reaction(rows: Rows, pull: Tensor) -> Tensor:
-            _, gradient = input_gradient(case.classifier, rows, pull)
+        def reaction(rows: Rows, logit_gradient: Tensor) -> Tensor:
+            _, gradient = input_gradient(case.classifier, rows, logit_gradient)
             return aggregate(gradient.abs() if self.absolute else gradient, self.aggregate)
 
         return Scores(case.to_units(case.rowwise(reaction, self.output), self.pieces))

@@ -39,8 +39,8 @@ class InputXGradient:
         return 1
 
     def scores(self, case: Case) -> Scores:
-        def product(rows: Rows, pull: Tensor) -> Tensor:
-            embeds, gradient = input_gradient(case.classifier, rows, pull)
+        def product(rows: Rows, logit_gradient: Tensor) -> Tensor:
+            embeds, gradient = input_gradient(case.classifier, rows, logit_gradient)
             return aggregate(embeds * gradient, self.aggregate)
 
         return Scores(case.to_units(case.rowwise(product, self.output), self.pieces))

@@ -16,13 +16,13 @@ from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Rows
 
-Rule = Literal["gauss-legendre", "midpoint", "trapezoid", "left", "right"]
+QuadratureRule = Literal["gauss-legendre", "midpoint", "trapezoid", "left", "right"]
 
 FEWEST_STEPS = 16
 """The first level of the rule that can be refined."""
 
 
-def quadrature(rule: Rule, steps: int) -> tuple[Tensor, Tensor]:
+def quadrature(rule: QuadratureRule, steps: int) -> tuple[Tensor, Tensor]:
     """Points in [0, 1] and weights that sum to 1; the trapezoid rule has one point more than steps."""
     if rule == "gauss-legendre":
         points, weights = np.polynomial.legendre.leggauss(steps)
@@ -63,7 +63,7 @@ class IntegratedGradients:
     steps: int | Literal["auto"] = "auto"
     tolerance: float = 0.01
     most: int = 128
-    rule: Rule = "gauss-legendre"
+    rule: QuadratureRule = "gauss-legendre"
     baseline: Baseline = "all"
     aggregate: Aggregate = "sum"
     output: Scale = "logit"

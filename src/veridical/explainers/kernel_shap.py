@@ -54,8 +54,8 @@ class KernelShap:
         "together share the credit equally, so an interaction cannot be seen."
     )
     presets: ClassVar[dict[str, dict[str, object]]] = {
-        "paper": {"samples": 1000, "tolerance": 0.0, "fit": "regression"},
-        "ref_code": {
+        "l2e": {"samples": 1000, "tolerance": 0.0, "fit": "regression"},
+        "l2e-code": {
             "samples": 1000,
             "tolerance": 0.0,
             "fit": "regression",
@@ -112,7 +112,7 @@ class KernelShap:
         for (_, game), values in zip(waiting, found, strict=True):
             here, there = values.double().chunk(2)
             game.learn((here - there) / 2)
-            game.judge(self.tolerance)
+            game.estimate(self.tolerance)
 
 
 @dataclass
@@ -146,7 +146,7 @@ class _Game:
         """Take in the gaps of the pairs that `next` gave."""
         self.gaps = torch.cat([self.gaps, gaps])
 
-    def judge(self, tolerance: float) -> None:
+    def estimate(self, tolerance: float) -> None:
         """Estimate from all that is known, and be done if that is all there is or precise enough."""
         known = self.pairs[: len(self.gaps)]
         if len(self.gaps) == number_of_pairs(self.words) and self.design is None:

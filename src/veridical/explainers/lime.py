@@ -43,9 +43,9 @@ class Lime:
         "model cannot show words that act together."
     )
     presets: ClassVar[dict[str, dict[str, object]]] = {
-        "paper": {"samples": 1000},
-        "paper-imdb-r": {"samples": 500},
-        "ref_code": {"samples": 1000, "output": "logprob"},
+        "l2e": {"samples": 1000},
+        "l2e-imdb-r": {"samples": 500},
+        "l2e-code": {"samples": 1000, "output": "logprob"},
         "scc": {"samples": 1000, "eraser": "delete"},
     }
 

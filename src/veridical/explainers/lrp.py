@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 from transformers.activations import ACT2CLS
 
-from veridical.explainers.backward_rules import Rule, Rules, handed, route, straight
+from veridical.explainers.backward_rules import BackwardRules, Rule, pass_through, with_backward, with_gradient_of
 from veridical.explainers.base import Scores
 from veridical.masking import Case
 from veridical.masking.case import Pieces
@@ -84,7 +84,7 @@ class FullAttention:
         inputs, copies = zip(*self._begun, (second, _leaf(second)), strict=True)
         self._begun = []
         context = func(first, copies[-1])
-        return handed(context, inputs, partial(self._shares, context, first.detach(), copies))
+        return with_backward(context, inputs, partial(self._shares, context, first.detach(), copies))
 
     def _shares(
         self, context: Tensor, weights: Tensor, copies: Sequence[Tensor], relevance: Tensor
@@ -175,27 +175,27 @@ class LRP:
         return 1
 
     def scores(self, case: Case) -> Scores:
-        def relevance(rows: Rows, pull: Tensor) -> Tensor:
+        def relevance(rows: Rows, logit_gradient: Tensor) -> Tensor:
             # Without embeddings that want a gradient, a frozen model would build no graph.
             embeds = case.classifier.embed(rows).detach().requires_grad_()
             with self._rules(), _straight_activations(case.classifier):
                 output = case.classifier.run(rows, embeds=embeds, hidden=True)
             assert output.hidden is not None
             entering = output.hidden[0]
-            (handed,) = torch.autograd.grad(output.logits, entering, output.logits.detach() * pull)
-            return handed.abs().sum(-1)
+            (with_backward,) = torch.autograd.grad(output.logits, entering, output.logits.detach() * logit_gradient)
+            return with_backward.abs().sum(-1)
 
         return Scores(case.to_units(case.rowwise(relevance), self.pieces))
 
-    def _rules(self) -> Rules:
+    def _rules(self) -> BackwardRules:
         epsilon = _EPSILON[self.rule] if self.epsilon is None else self.epsilon
         rule: LinearRule = partial(epsilon_rule, epsilon=epsilon)
         if self.rule == "alpha-beta":
             rule = partial(alpha_beta, alpha=self.alpha, epsilon=epsilon)
-        table: dict[str, Rule] = dict.fromkeys(("tanh", "relu", "gelu", "silu"), straight)
+        table: dict[str, Rule] = dict.fromkeys(("tanh", "relu", "gelu", "silu"), pass_through)
         if self.attention == "full":
             table["matmul"] = FullAttention(_ATTENTION_EPSILON, rescaled=self.rule == "alpha-beta")
-        return Rules({"linear": through_linear(rule), **table})
+        return BackwardRules({"linear": through_linear(rule), **table})
 
 
 @contextmanager
@@ -204,7 +204,7 @@ def _straight_activations(classifier: Classifier) -> Iterator[None]:
     assert isinstance(classifier, Transformer)  # only they have layers of BERT's kind
 
     def hook(_module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        return route(output, inputs[0])
+        return with_gradient_of(output, inputs[0])
 
     with ExitStack() as hooks:
         for module in classifier.model.modules():

@@ -12,15 +12,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from veridical.explainers.backward_rules import Rule, Rules, route
+from veridical.explainers.backward_rules import BackwardRules, Rule, with_gradient_of
 
 _SAME = 1e-10
 """The difference below which two numbers count as one, and the slope between them is the derivative."""
 
 
-def rescaling(complete: bool) -> Rules:
+def rescaling(complete: bool) -> BackwardRules:
     """Captum's rules, or those under which everything adds up."""
-    return Rules(COMPLETE if complete else COMMON)
+    return BackwardRules(COMPLETE if complete else COMMON)
 
 
 def rescale(func: Rule, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -29,7 +29,7 @@ def rescale(func: Rule, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return _plain(func, x, *args, **kwargs)
     with torch.no_grad():
         value = func(x, *args, **kwargs)
-    return route(value, x * _slope(lambda number: func(number, *args, **kwargs), x))
+    return with_gradient_of(value, x * _slope(lambda number: func(number, *args, **kwargs), x))
 
 
 def product(func: Rule, first: Any, second: Any, **kwargs: Any) -> Tensor:
@@ -38,7 +38,9 @@ def product(func: Rule, first: Any, second: Any, **kwargs: Any) -> Tensor:
         return _plain(func, first, second, **kwargs)  # one of them is the same for an input and its reference
     with torch.no_grad():
         value = func(first, second, **kwargs)
-    return route(value, func(route(_midpoint(first), first), route(_midpoint(second), second), **kwargs))
+    return with_gradient_of(
+        value, func(with_gradient_of(_midpoint(first), first), with_gradient_of(_midpoint(second), second), **kwargs)
+    )
 
 
 def einsum(func: Rule, equation: str, *factors: Any) -> Tensor:
@@ -55,7 +57,7 @@ def quotient(func: Rule, first: Any, second: Any, **kwargs: Any) -> Tensor:
         return _plain(func, first, second, **kwargs)
     with torch.no_grad():
         value = func(first, second)
-    return route(value, (first - _midpoint(value) * second) / _midpoint(second))
+    return with_gradient_of(value, (first - _midpoint(value) * second) / _midpoint(second))
 
 
 def softmax(func: Rule, x: Tensor, dim: int = -1, *args: Any, **kwargs: Any) -> Tensor:
@@ -66,7 +68,7 @@ def softmax(func: Rule, x: Tensor, dim: int = -1, *args: Any, **kwargs: Any) -> 
     if not _is_stack(x):
         return _plain(func, x, dim, *args, **kwargs)
     value, slope, centre = _normalised(func, x, dim, *args, **kwargs)
-    return route(value, slope * (x - centre))
+    return with_gradient_of(value, slope * (x - centre))
 
 
 def log_softmax(func: Rule, x: Tensor, dim: int = -1, *args: Any, **kwargs: Any) -> Tensor:
@@ -74,7 +76,7 @@ def log_softmax(func: Rule, x: Tensor, dim: int = -1, *args: Any, **kwargs: Any)
     if not _is_stack(x):
         return _plain(func, x, dim, *args, **kwargs)
     value, _, centre = _normalised(func, x, dim, *args, **kwargs)
-    return route(value, x - centre)
+    return with_gradient_of(value, x - centre)
 
 
 def layer_norm(
@@ -99,8 +101,8 @@ def layer_norm(
         deviation = centred.square().mean(dims, keepdim=True).add(eps).sqrt()
         middle, between = _midpoint(centred / deviation), _midpoint(deviation)
     change = (_midpoint(centred) * centred).mean(dims, keepdim=True) / between  # of the deviation
-    way = (centred - middle * change) / between
-    return route(value, way if weight is None else way * weight.detach())
+    other = (centred - middle * change) / between
+    return with_gradient_of(value, other if weight is None else other * weight.detach())
 
 
 def _plain(func: Rule, *args: Any, **kwargs: Any) -> Tensor:

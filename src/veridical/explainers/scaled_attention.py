@@ -40,11 +40,11 @@ class ScaledAttention:
         return 1
 
     def scores(self, case: Case) -> Scores:
-        def scaled(rows: Rows, pull: Tensor) -> Tensor:
+        def scaled(rows: Rows, logit_gradient: Tensor) -> Tensor:
             # Without embeddings that want a gradient, a frozen model would build no graph.
             embeds = case.classifier.embed(rows).detach().requires_grad_()
             output, weights = last_layer(case.classifier, rows, embeds)
-            (gradient,) = torch.autograd.grad((output.logits * pull).sum(), weights)
+            (gradient,) = torch.autograd.grad((output.logits * logit_gradient).sum(), weights)
             if self.heads == "mean-of-products":
                 return first_token_mean(output, weights * gradient, rows)
             return first_token_mean(output, weights, rows) * first_token_mean(output, gradient, rows)

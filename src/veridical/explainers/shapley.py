@@ -14,7 +14,7 @@ from torch import Tensor
 
 from veridical.explainers.coalitions import Weighted
 
-Estimate = tuple[Tensor, Tensor]
+ShapleyEstimate = tuple[Tensor, Tensor]
 """Shapley values and their standard errors, [n] each."""
 
 # The priors to choose from by likelihood: shares of the prior variance by curvature of the kernel. Curvature 0 is
@@ -33,7 +33,7 @@ _JITTER = 1e-8
 _STRETCH = (0.3, 3.0)
 
 
-def exact(pairs: Tensor, gaps: Tensor, total: float) -> Estimate:
+def exact(pairs: Tensor, gaps: Tensor, total: float) -> ShapleyEstimate:
     """The Shapley values when every pair is there: sums of gaps with the weights of the definition."""
     words = pairs.shape[1]
     return gaps @ _weights(pairs) + total / words, torch.zeros(words, dtype=torch.float64)
@@ -55,7 +55,7 @@ def _weight(words: int, size: int) -> float:
     return 1 / (size * math.comb(words, size))
 
 
-def regression(design: Weighted, gaps: Tensor, total: float) -> Estimate:
+def regression(design: Weighted, gaps: Tensor, total: float) -> ShapleyEstimate:
     """KernelSHAP: weighted least squares whose values add up to the total. `gaps` are of whole sizes, then drawn.
 
     Only the drawn pairs are uncertain; their scatter around the fit gives the errors.
@@ -67,16 +67,16 @@ def regression(design: Weighted, gaps: Tensor, total: float) -> Estimate:
     inverse = torch.linalg.pinv(sides.T @ (weights[:, None] * sides), hermitian=True)
     free = inverse @ (sides.T @ (weights * gaps))
     ones = torch.ones(words, dtype=torch.float64)
-    pull = inverse @ ones / (ones @ inverse @ ones)
-    values = free - pull * (free.sum() - total)
+    logit_gradient = inverse @ ones / (ones @ inverse @ ones)
+    values = free - logit_gradient * (free.sum() - total)
     scatter = (sides * (gaps - sides @ values)[:, None])[len(design.whole) :]
     if not drawn:
         return values, torch.zeros(words, dtype=torch.float64)
-    spread = (inverse - torch.outer(pull, ones @ inverse)) @ (scatter - scatter.mean(0)).T * design.mass
+    spread = (inverse - torch.outer(logit_gradient, ones @ inverse)) @ (scatter - scatter.mean(0)).T * design.mass
     return values, spread.pow(2).sum(1).sqrt() / drawn
 
 
-def gaussian_process(pairs: Tensor, gaps: Tensor, total: float) -> Estimate:
+def gaussian_process(pairs: Tensor, gaps: Tensor, total: float) -> ShapleyEstimate:
     """Shapley values of a Gaussian process through all that is known, and how unsure it leaves them.
 
     With s = 1 for a word that is there and -1 for one that is not, the gap is an odd function of s. Its prior is a
@@ -100,7 +100,7 @@ def gaussian_process(pairs: Tensor, gaps: Tensor, total: float) -> Estimate:
     return values * scale, errors * scale
 
 
-def _posterior(sides: Tensor, known: Tensor, relevance: Tensor, mixture: dict[float, float]) -> Estimate:
+def _posterior(sides: Tensor, known: Tensor, relevance: Tensor, mixture: dict[float, float]) -> ShapleyEstimate:
     root, solved = _solve(_kernel(sides, relevance, mixture), known)
     with_gaps, prior = _functional(sides, relevance, mixture)  # [n, m], [n]
     variance = (known @ solved) / len(known)
@@ -141,7 +141,7 @@ def _sinh(curvature: float, overlap: Tensor) -> Tensor:
     return overlap if curvature == 0 else torch.sinh(curvature * overlap) / math.sinh(curvature)
 
 
-def _functional(sides: Tensor, relevance: Tensor, mixture: dict[float, float]) -> Estimate:
+def _functional(sides: Tensor, relevance: Tensor, mixture: dict[float, float]) -> ShapleyEstimate:
     """The prior covariance of the Shapley values with the gaps [n, m], and their variances [n].
 
     sinh(sum a_i s_i s'_i) is a sum over odd sets of words of products of tanh(a_i) s_i s'_i, and the Shapley value of

@@ -151,11 +151,11 @@ class Case:
         rows it runs for each that it is given.
         """
         rows = self.batch.rows
-        pull = self.pull(self.output.logits, scale)
+        logit_gradient = self.logit_gradient(self.output.logits, scale)
         result = torch.zeros(rows.unit_of.shape)
 
         def work(pack: Tensor) -> None:
-            scored = score(rows.select(pack), pull[pack].to(self.classifier.device))
+            scored = score(rows.select(pack), logit_gradient[pack].to(self.classifier.device))
             result[pack, : scored.shape[1]] = scored.detach().float().cpu()
 
         self._work(torch.arange(len(rows)), work, passes, copies)
@@ -218,7 +218,7 @@ class Case:
         """The part each row has in its example's output: 1, or 1 / windows of a long document."""
         return (1 / torch.bincount(self.batch.rows.owner, minlength=len(self)))[rows.owner]
 
-    def pull(self, logits: Tensor, scale: Scale) -> Tensor:
+    def logit_gradient(self, logits: Tensor, scale: Scale) -> Tensor:
         """The derivative of each row's part in the explained value by the row's logits, [R, C].
 
         A document of several windows has the mean of their logits, so each window has its share.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-_DUST = 1e-9
+_TOLERANCE = 1e-9
 
 
 def places(scores: Tensor, live: Tensor) -> Tensor:
@@ -20,12 +20,12 @@ def places(scores: Tensor, live: Tensor) -> Tensor:
 def share(ratio: float, units: Tensor) -> Tensor:
     """How many units [B] a share of texts with so many `units` [B] is: rounded up, and at least 1."""
     # In double precision and with a hair's breadth off, or 0.1 of 30 words would be 4.
-    return (ratio * units.double() - _DUST).ceil().clamp(min=1).long()
+    return (ratio * units.double() - _TOLERANCE).ceil().clamp(min=1).long()
 
 
 def share_rounded_down(ratio: float, units: Tensor) -> Tensor:
     """How many units [B] a share of texts with so many `units` [B] is: rounded down, so it may be none."""
-    return (ratio * units.double() + _DUST).floor().long()
+    return (ratio * units.double() + _TOLERANCE).floor().long()
 
 
 def top(place: Tensor, counts: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from veridical.core.registry import Registry
 from veridical.metrics.aopc import AOPC
 from veridical.metrics.attack import Attack
-from veridical.metrics.base import CorpusMetric, Measured, Metric, judge
+from veridical.metrics.base import CorpusMetric, Measured, Metric, measure
 from veridical.metrics.decision_flip import DecisionFlip
 from veridical.metrics.erasure import Comprehensiveness, Sufficiency
 from veridical.metrics.leave_one_out import LeaveOneOutTau
@@ -75,5 +75,5 @@ __all__ = [
     "ReasonsOnTop",
     "Stability",
     "Sufficiency",
-    "judge",
+    "measure",
 ]

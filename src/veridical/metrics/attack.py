@@ -14,9 +14,9 @@ from veridical.core.example import Example
 from veridical.data.splits import Chance
 from veridical.masking import Case
 from veridical.metrics.attack_edits import Edit, rewrite, words_of
-from veridical.metrics.attack_entities import FINDERS, Means, check_kinds, edits_of
+from veridical.metrics.attack_entities import FINDERS, EditTools, check_kinds, edits_of
 from veridical.metrics.attack_lists import LISTS
-from veridical.metrics.base import Judged, Measured, Need
+from veridical.metrics.base import Measured, Need, Subject
 from veridical.models.text_fields import FIELDS, check_texts
 from veridical.models.units import Span
 
@@ -99,7 +99,7 @@ class Attack:
     finder: str = "spacy"
     lists: str = "library"
     needs: ClassVar[frozenset[Need]] = frozenset({"classes", "text"})
-    judges: ClassVar[Judged] = "model"
+    subject: ClassVar[Subject] = "model"
     meaning: ClassVar[str] = "How often a right decision is lost when names, places, numbers and contractions change."
     weakness: ClassVar[str] = (
         "Says nothing of explanations. Texts in which there is little to rewrite are safe; a number or a name may be "
@@ -134,7 +134,7 @@ class Attack:
     def _edits(self, case: Case, index: int) -> list[Edit]:
         # The generator's seed is made of the text, so that a document's neighbours change nothing.
         chance = Chance("attack", case.generator(index, self.seed).initial_seed())
-        means = Means(FINDERS.create(self.finder), LISTS.create(self.lists), chance, self.replacements)
+        means = EditTools(FINDERS.create(self.finder), LISTS.create(self.lists), chance, self.replacements)
         return edits_of(_texts(case.batch.examples[index]), case.batch.units[index], self.edits, means)
 
 

@@ -65,7 +65,7 @@ class Finder(Protocol):
 
 
 @dataclass(frozen=True)
-class Spacy:
+class SpacyFinder:
     """A spaCy pipeline; entities that are less sure than `confidence` are left out.
 
     spaCy decides on one reading of a text and is not asked how sure it is. Here it follows several readings at once,
@@ -87,7 +87,7 @@ class Spacy:
 
 
 @dataclass(frozen=True)
-class Rules:
+class RuleFinder:
     """Persons by their titles or by frequent first names, and well-known places: needs no library, and misses much."""
 
     def __call__(self, text: str) -> tuple[Entity, ...]:
@@ -95,7 +95,7 @@ class Rules:
         return tuple(sorted(found, key=lambda entity: entity.span))
 
 
-FINDERS: Registry[Finder] = Registry("finder", "veridical.finders", {"spacy": Spacy, "rules": Rules})
+FINDERS: Registry[Finder] = Registry("finder", "veridical.finders", {"spacy": SpacyFinder, "rules": RuleFinder})
 
 _KINDS: dict[str, Kind] = {"PERSON": "person", "GPE": "place"}
 _RECOGNISER = "ner"
@@ -125,7 +125,7 @@ Changes = list[tuple[Span, str]]
 
 
 @dataclass(frozen=True)
-class Means:
+class EditTools:
     """What edits are made of: a finder, lists, chance, and how many replacements there are of each thing."""
 
     finder: Finder
@@ -138,11 +138,11 @@ class Means:
         return [entity.span for entity in entities(self.finder, text) if entity.kind == kind]
 
 
-def _contractions(text: str, _: Means) -> Changes:
+def _contractions(text: str, _: EditTools) -> Changes:
     return contractions(text)
 
 
-def _names(text: str, means: Means) -> Changes:
+def _names(text: str, means: EditTools) -> Changes:
     return [
         change
         for person in means.found(text, "person")
@@ -150,11 +150,11 @@ def _names(text: str, means: Means) -> Changes:
     ]
 
 
-def _numbers(text: str, means: Means) -> Changes:
+def _numbers(text: str, means: EditTools) -> Changes:
     return numbers(text, means.chance, means.replacements)
 
 
-def _locations(text: str, means: Means) -> Changes:
+def _locations(text: str, means: EditTools) -> Changes:
     return [
         (span, other)
         for span in means.found(text, "place")
@@ -162,7 +162,7 @@ def _locations(text: str, means: Means) -> Changes:
     ]
 
 
-EDITS: dict[str, Callable[[str, Means], Changes]] = {
+EDITS: dict[str, Callable[[str, EditTools], Changes]] = {
     "contractions": _contractions,
     "names": _names,
     "numbers": _numbers,
@@ -177,7 +177,7 @@ def check_kinds(kinds: Sequence[str]) -> None:
             raise unknown("edit", kind, EDITS)
 
 
-def edits_of(inputs: Mapping[str, str], units: Sequence[Unit], kinds: Sequence[str], means: Means) -> list[Edit]:
+def edits_of(inputs: Mapping[str, str], units: Sequence[Unit], kinds: Sequence[str], means: EditTools) -> list[Edit]:
     """The edits of some kinds, in the order of the text, of words that are among the units.
 
     Words that the model does not read, or that are held as context, are not.
@@ -191,7 +191,7 @@ def edits_of(inputs: Mapping[str, str], units: Sequence[Unit], kinds: Sequence[s
     ]
 
 
-def _of_text(field: str, text: str, kinds: Sequence[str], means: Means) -> list[Edit]:
+def _of_text(field: str, text: str, kinds: Sequence[str], means: EditTools) -> list[Edit]:
     words = words_of(text)
     changes = {change for kind in EDITS if kind in kinds for change in EDITS[kind](text, means)}
     return [

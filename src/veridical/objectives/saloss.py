@@ -41,7 +41,7 @@ class SaLoss:
     form: Literal["text", "code"] = "text"
     weights: ClassVar[tuple[str, ...]] = ("lam",)
     presets: ClassVar[dict[str, dict[str, object]]] = {
-        "ref_code": {"salience": "textrank(preset=ref_code)", "form": "code"}
+        "saloss-code": {"salience": "textrank(preset=saloss-code)", "form": "code"}
     }
 
     def __post_init__(self) -> None:

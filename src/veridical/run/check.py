@@ -15,7 +15,7 @@ from veridical.run.checks import invariance
 from veridical.run.checks.erasure import ATTENTION, EMPTY, RANKING, same_emptiness, same_ranking, special_attention
 from veridical.run.checks.finding import Finding, attempt
 from veridical.run.checks.samples import own_examples, readable
-from veridical.run.checks.trials import VARIANT, Trial, completeness, judge, try_out
+from veridical.run.checks.trials import VARIANT, Trial, completeness, try_out, verdict_on
 from veridical.run.portions import Given, as_examples
 
 
@@ -74,7 +74,7 @@ def check(
         examples=len(used),
         kind=_kind(used[0]),
         checks=(*checks.values(), *sums),
-        methods=tuple(judge(each, checks) if isinstance(each, Trial) else each for each in methods.values()),
+        methods=tuple(verdict_on(each, checks) if isinstance(each, Trial) else each for each in methods.values()),
     )
 
 

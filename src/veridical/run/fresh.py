@@ -18,7 +18,7 @@ from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.data.name import file_name
 from veridical.explainers import EXPLAINERS
 from veridical.models import Classifier
-from veridical.models.loader import RECORD
+from veridical.models.loader import RUN_FILE
 from veridical.run.portions import Failure
 from veridical.run.rationales import Extraction, extract
 from veridical.run.train import Trained, folder_of, test_of, train_seeds
@@ -140,7 +140,7 @@ def _claim(path: Path, spec: dict[str, Any]) -> None:
 
 def _record(support: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads((support / RECORD).read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads((support / RUN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found

@@ -17,7 +17,7 @@ from veridical.models.new import MODELS
 from veridical.objectives import OBJECTIVES
 from veridical.objectives.salience import SALIENCES
 
-Row = dict[str, str]
+InventoryRow = dict[str, str]
 
 _NEEDS = {"classes": "a model with classes", "evidence": "evidence", "text": "words"}
 
@@ -34,7 +34,7 @@ _SETS = {
 }
 
 
-def explainers() -> list[Row]:
+def explainers() -> list[InventoryRow]:
     """Every explainer with what helps to choose it, its options and its presets."""
     return [
         {
@@ -53,7 +53,7 @@ def explainers() -> list[Row]:
     ]
 
 
-def metrics() -> list[Row]:
+def metrics() -> list[InventoryRow]:
     """Every metric with what helps to choose it, its options and its presets."""
     return [
         {
@@ -72,12 +72,12 @@ def metrics() -> list[Row]:
     ]
 
 
-def metric_sets() -> list[Row]:
+def metric_sets() -> list[InventoryRow]:
     """Every name that stands for several metrics."""
     return [{"name": name, "what it is": _SETS[name], "metrics": ", ".join(each)} for name, each in PRESETS.items()]
 
 
-def data() -> list[Row]:
+def data() -> list[InventoryRow]:
     """Every data set that can be named."""
     return [
         {
@@ -91,7 +91,7 @@ def data() -> list[Row]:
     ]
 
 
-def models() -> list[Row]:
+def models() -> list[InventoryRow]:
     """The models that `train` knows by name."""
     rows = [{"name": name, "what it is": text} for name, text in MODELS.items()]
     return [
@@ -100,22 +100,22 @@ def models() -> list[Row]:
     ]
 
 
-def erasers() -> list[Row]:
+def erasers() -> list[InventoryRow]:
     """Every way to take words away."""
     return _plain(ERASERS)
 
 
-def saliences() -> list[Row]:
+def saliences() -> list[InventoryRow]:
     """Every way to find important word pieces that `saloss` can teach."""
     return _plain(SALIENCES)
 
 
-def objectives() -> list[Row]:
+def objectives() -> list[InventoryRow]:
     """Every training loss."""
     return _plain(OBJECTIVES)
 
 
-TABLES: dict[str, Callable[[], list[Row]]] = {
+TABLES: dict[str, Callable[[], list[InventoryRow]]] = {
     "explainers": explainers,
     "metrics": metrics,
     "metric-sets": metric_sets,
@@ -127,7 +127,7 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
 }
 
 
-def _plain(registry: Registry[Any]) -> list[Row]:
+def _plain(registry: Registry[Any]) -> list[InventoryRow]:
     return [
         {"name": name, "what it does": _first_sentence(cls), "options": _options(cls)} for name, cls in registry.items()
     ]

@@ -14,7 +14,7 @@ from veridical.core.explanation import Explanation
 from veridical.core.files import read, spec_key
 from veridical.core.files.atomic import appearing
 from veridical.core.limits import Share, check_limits
-from veridical.core.rationale import Order, Shape, chosen, joined
+from veridical.core.rationale import Shape, WordOrder, chosen, joined
 from veridical.data import Dataset
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Engine
@@ -35,7 +35,7 @@ class Extraction:
     method: str = "attention"
     ratio: Share = 0.2
     rationale: Shape = "top-k"
-    order: Order = "text"
+    order: WordOrder = "text"
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -19,7 +19,7 @@ from veridical.core.errors import InputError, StorageError, UsageError
 from veridical.core.files.atomic import OutputLock
 from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.models import Classifier
-from veridical.models.loader import RECORD
+from veridical.models.loader import RUN_FILE
 from veridical.models.new import start
 from veridical.objectives import OBJECTIVES
 from veridical.run.specs import versions
@@ -64,13 +64,13 @@ def train(
     if test:
         classifier.gold(test.examples)  # a label that it does not know is named now, not after the training
     with _sole_writer(folder):
-        _write(folder / RECORD, {**spec, "done": False})
+        _write(folder / RUN_FILE, {**spec, "done": False})
         fitted = fit(classifier, OBJECTIVES.create(objective), examples, held_out, folder, schedule, callbacks)
         figures = evaluate(classifier, test) if test else {}
         if _is_main():
             classifier.save(folder)
             history = list(fitted.history)
-            _write(folder / RECORD, {**spec, "dev": fitted.dev, "test": figures, "history": history, "done": True})
+            _write(folder / RUN_FILE, {**spec, "dev": fitted.dev, "test": figures, "history": history, "done": True})
             remove_checkpoints(folder)
     return Trained(str(folder), fitted.dev, figures, fitted.resumed_from)
 
@@ -115,7 +115,7 @@ def _spec(
 
 def _finished(folder: Path, spec: dict[str, Any]) -> Trained | None:
     """The finished run in a folder, if it is this one; a folder that holds another run is refused."""
-    path = folder / RECORD
+    path = folder / RUN_FILE
     if not path.exists():
         return None
     try:

@@ -24,7 +24,7 @@ from veridical.data import Dataset, in_split, load
 from veridical.data.name import file_name
 from veridical.explainers import EXPLAINERS
 from veridical.metrics import METRICS
-from veridical.metrics.base import judges
+from veridical.metrics.base import subject
 from veridical.models import Classifier
 from veridical.objectives import OBJECTIVES
 from veridical.run.train import Trained, train
@@ -33,7 +33,7 @@ from veridical.training import Schedule
 METRIC = "normalised-aopc(exact=4, beam=1, most=8)"
 """What decides unless something else is said: values of models compare, and a text takes some 80 questions."""
 
-_DUST = 1e-9
+_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _one_metric(text: str) -> str:
     metrics = metrics_of(text)
     if len(metrics) != 1:
         raise UsageError(f"{text!r} is not one metric", remedy="Name one: `veridical list metrics`.")
-    if judges(metrics[0]) == "model":
+    if subject(metrics[0]) == "model":
         raise UsageError(
             f"{text!r} judges models and not their explanations", remedy="Choose by one that judges explanations."
         )
@@ -172,13 +172,13 @@ def _choice(
     figure: str | None,
     lose: float | None,
 ) -> Choice:
-    judge, values = audits[0][0].metrics[0], [_values(each, method) for each in audits]
+    audited, values = audits[0][0].metrics[0], [_values(each, method) for each in audits]
     figure = figure or next(name for name in ("pearson", "accuracy") if name in trained[0][0].dev)
     skills = [statistics.fmean(each.dev[figure] for each in runs) for runs in trained]
     sign = -1 if figure == "loss" else 1
     means = [each.mean(0) for each in values]
     contrasts = directed(
-        [means[0] - each for each in means[1:]], [judge.greater_is_better] * len(means[1:]), "bootstrap"
+        [means[0] - each for each in means[1:]], [audited.greater_is_better] * len(means[1:]), "bootstrap"
     )
     candidates = tuple(
         Candidate(
@@ -186,13 +186,13 @@ def _choice(
             tuple(runs),
             tuple(np.nanmean(found, 1).tolist()),
             skill,
-            lose is None or sign * (skills[0] - skill) <= lose + _DUST,
+            lose is None or sign * (skills[0] - skill) <= lose + _TOLERANCE,
             contrast,
         )
         for objective, runs, found, skill, contrast in zip(
             objectives, trained, values, skills, [None, *contrasts], strict=True
         )
     )
-    up = 1 if judge.greater_is_better else -1
+    up = 1 if audited.greater_is_better else -1
     best = max((each for each in candidates if each.eligible), key=lambda each: up * each.mean)
-    return Choice(method, judge.name, judge.greater_is_better, figure, candidates, best)
+    return Choice(method, audited.name, audited.greater_is_better, figure, candidates, best)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from veridical.studies.study import Figure, Preset, Site, Sizes, Study
+from veridical.studies.study import Figure, Preset, Sizes, Study, StudyData
 from veridical.training import Schedule
 
 _SUFFICIENCY, _COMPREHENSIVENESS = "sufficiency", "comprehensiveness"
 _INSTRUMENTS, _MUSIC = "amazon_musical_instruments", "amazon_digital_music"
 
 
-def _reviews(name: str, other: str) -> Site:
+def _reviews(name: str, other: str) -> StudyData:
     """A part of product reviews, and some of other products to look at without more training."""
-    return Site(
+    return StudyData(
         name,
         name,
         Sizes(400, 120, 300, balanced=True),
@@ -22,9 +22,9 @@ def _reviews(name: str, other: str) -> Site:
     )
 
 
-def _whole(name: str, other: str, attacked: int | None = None) -> Site:
+def _whole(name: str, other: str, attacked: int | None = None) -> StudyData:
     """All of some data, and all of other data's test split to look at without more training."""
-    return Site(name, name, attacked=attacked, elsewhere={other: f"{other}:test"}, settings={"max_length": 256})
+    return StudyData(name, name, attacked=attacked, elsewhere={other: f"{other}:test"}, settings={"max_length": 256})
 
 
 REGEX = Study(
@@ -34,11 +34,11 @@ REGEX = Study(
     methods="scaled-attention, attention, deep-lift, input-x-gradient, integrated-gradients",
     metrics="sufficiency, comprehensiveness, normalised-aopc(exact=4, beam=1, most=8)",
     attack="attack",
-    alike="scaled-attention",
+    likeness_method="scaled-attention",
     presets={
         "smoke": Preset(
             (
-                Site(
+                StudyData(
                     "planted",
                     "planted(train=200, length=8)",
                     audited=12,
@@ -52,7 +52,7 @@ REGEX = Study(
         ),
         "cpu": Preset(
             (
-                Site(
+                StudyData(
                     "sst2",
                     "sst2",
                     Sizes(1200, 300, 600),

@@ -16,15 +16,15 @@ from veridical.core.progress import Progress
 from veridical.core.registry import unknown
 from veridical.data import in_split, load
 from veridical.data.name import file_name
-from veridical.models.loader import RECORD
+from veridical.models.loader import RUN_FILE
 from veridical.models.new import start
 from veridical.run.fresh import fresh
 from veridical.run.rationales import Extraction
 from veridical.run.train import train
 from veridical.studies.choice import audit_folder, choose, model_folder
-from veridical.studies.results import Results, Runs, results_of
+from veridical.studies.results import Results, VariantRuns, results_of
 from veridical.studies.samples import data_of, first
-from veridical.studies.study import Preset, Site, Study
+from veridical.studies.study import Preset, Study, StudyData
 from veridical.training import Schedule
 
 BETWEEN, BEFORE = "likeness between seeds", "likeness before and after training"
@@ -49,8 +49,8 @@ def reproduce(
     """
     if size not in study.presets:
         raise unknown(f"size of {study.name}", size, study.presets)
-    doing = _Doing(study, study.presets[size], out, progress, callbacks)
-    runs: list[Runs] = []
+    doing = _Reproduction(study, study.presets[size], out, progress, callbacks)
+    runs: list[VariantRuns] = []
     for site in doing.preset.sites:
         runs += doing.runs(site)
         finished(results_of(study, size, runs))
@@ -58,14 +58,14 @@ def reproduce(
 
 
 @dataclass(frozen=True)
-class _Doing:
+class _Reproduction:
     study: Study
     preset: Preset
     folder: Path
     progress: Progress
     callbacks: Sequence[TrainerCallback]
 
-    def runs(self, site: Site) -> Iterator[Runs]:
+    def runs(self, site: StudyData) -> Iterator[VariantRuns]:
         """Everything that is measured of the models of a site."""
         data = data_of(site, self.folder / site.name / "data")
         places = {site.name: first(data, "test", site.audited), **site.elsewhere}
@@ -77,19 +77,19 @@ class _Doing:
                 figures = self._likeness(site, data, models, place, examples)
                 if place == site.name:
                     figures |= self._of_models(site, models)
-                yield Runs(site.name, place, variant, objective, audits, figures)
+                yield VariantRuns(site.name, place, variant, objective, audits, figures)
             if self.study.attack:
                 examples = first(data, "test", site.attacked)
                 attacked = tuple(
                     self._audit(model, "attack", examples, "random", self.study.attack) for model in models
                 )
-                yield Runs(site.name, site.name, variant, objective, attacked)
+                yield VariantRuns(site.name, site.name, variant, objective, attacked)
 
-    def _variants(self, site: Site) -> list[str]:
+    def _variants(self, site: StudyData) -> list[str]:
         """The variants of a site: controls are for classifiers that are trained on rationales."""
         return [each for each in self.study.variants if site.ratio is not None or each not in self.study.follows]
 
-    def _tuned(self, site: Site, data: str, variant: str) -> str:
+    def _tuned(self, site: StudyData, data: str, variant: str) -> str:
         """The objective of a variant: the only one, or the one that does best on the dev split with the first seed."""
         candidates = self.study.variants[variant]
         if variant in self.study.follows:
@@ -114,7 +114,7 @@ class _Doing:
         )
         return candidates[found.candidates.index(found.best)]
 
-    def _train(self, site: Site, data: str, variant: str, objective: str, seed: int) -> Path:
+    def _train(self, site: StudyData, data: str, variant: str, objective: str, seed: int) -> Path:
         """Train a model unless that was done; the folder that it is in, and what is found out about it."""
         folder = self.folder / site.name / variant
         model = folder / f"seed-{seed}" / "model"
@@ -132,8 +132,8 @@ class _Doing:
         )
         return model.parent
 
-    def _schedule(self, site: Site, seed: int) -> Schedule:
-        return replace(site.schedule or self.preset.schedule, metric=self.study.kept_by, seed=seed)
+    def _schedule(self, site: StudyData, seed: int) -> Schedule:
+        return replace(site.schedule or self.preset.schedule, metric=self.study.best_by, seed=seed)
 
     def _audit(self, model: Path, place: str, data: str, methods: str = "", metrics: str = "") -> Audit:
         told = f"{model.parent.name}/{model.name} on {place}"
@@ -142,10 +142,10 @@ class _Doing:
         return audit_folder(model / "model", load(data), methods, metrics, goal, told, self.progress)
 
     def _likeness(
-        self, site: Site, data: str, models: Sequence[Path], place: str, examples: str
+        self, site: StudyData, data: str, models: Sequence[Path], place: str, examples: str
     ) -> dict[tuple[str, str], list[float]]:
         """How alike explanations are of models that differ in their seed only, and before and after training."""
-        method = self.study.alike
+        method = self.study.likeness_method
         if method is None:
             return {}
         found = [_audit_folder(model, place) for model in models]
@@ -158,7 +158,7 @@ class _Doing:
             (name, method): [compare_folders(*pair).likeness[method] for pair in these] for name, these in pairs.items()
         }
 
-    def _untrained(self, site: Site, data: str, seed: int) -> Path:
+    def _untrained(self, site: StudyData, data: str, seed: int) -> Path:
         """A model as training begins with it: the pretrained encoder, and a head drawn at random."""
         folder = self.folder / site.name / "untrained" / f"seed-{seed}"
         if not (folder / "model").exists():
@@ -168,9 +168,9 @@ class _Doing:
             unfinished.rename(folder / "model")
         return folder
 
-    def _of_models(self, site: Site, models: Sequence[Path]) -> dict[tuple[str, str], list[float]]:
+    def _of_models(self, site: StudyData, models: Sequence[Path]) -> dict[tuple[str, str], list[float]]:
         """How good the models are, and those that see nothing but rationales."""
-        records = [json.loads((model / "model" / RECORD).read_text())["test"] for model in models]
+        records = [json.loads((model / "model" / RUN_FILE).read_text())["test"] for model in models]
         found = {("test macro_f1", ""): [record["macro_f1"] for record in records]}
         if site.ratio is not None:
             figures = [
@@ -180,7 +180,7 @@ class _Doing:
             found["fresh macro_f1", self.study.fresh_with] = [each["macro_f1"] for each in figures]
         return found
 
-    def _fresh(self, site: Site, ratio: float, model: Path, seed: int) -> Mapping[str, float]:
+    def _fresh(self, site: StudyData, ratio: float, model: Path, seed: int) -> Mapping[str, float]:
         self.progress(f"rationales of {site.name}, {model.parent.name}, seed {seed}", 0, 1)
         done = fresh(
             model / "model",

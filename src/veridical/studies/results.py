@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Runs:
+class VariantRuns:
     """All seeds of one variant that was trained at a site and is looked at in a place.
 
     `figures` are numbers of the models themselves, a list over seeds for each name and method (empty where none has a
@@ -83,7 +83,7 @@ class Results:
     objectives: Mapping[str, Mapping[str, str]]
 
 
-def results_of(study: Study, size: str, runs: Sequence[Runs]) -> Results:
+def results_of(study: Study, size: str, runs: Sequence[VariantRuns]) -> Results:
     """Put the runs of a study together; all its tests are corrected as one family."""
     objectives: dict[str, dict[str, str]] = {}
     for each in runs:
@@ -95,22 +95,22 @@ def results_of(study: Study, size: str, runs: Sequence[Runs]) -> Results:
     return Results(study.name, study.title, size, written_preset(preset), sites, tested, objectives)
 
 
-def _figures(study: Study, runs: Runs) -> Iterator[Line]:
+def _figures(study: Study, runs: VariantRuns) -> Iterator[Line]:
     for (name, method), values in runs.figures.items():
         if values:  # a single seed is like no other
             yield _line(study, runs, name, method, values)
 
 
-def _metrics(study: Study, runs: Runs) -> Iterator[Line]:
-    for judge in runs.audits[0].metrics if runs.audits else ():
+def _metrics(study: Study, runs: VariantRuns) -> Iterator[Line]:
+    for audited in runs.audits[0].metrics if runs.audits else ():
         for method in [each.name for each in runs.audits[0].methods]:
-            values = runs.values(judge.name, method, runs.documents)
+            values = runs.values(audited.name, method, runs.documents)
             if not np.isnan(values).all(1).any():
-                line = _line(study, runs, judge.name, method, np.nanmean(values, 1).tolist())
-                yield replace(line, greater_is_better=None if method == FLOOR else judge.greater_is_better)
+                line = _line(study, runs, audited.name, method, np.nanmean(values, 1).tolist())
+                yield replace(line, greater_is_better=None if method == FLOOR else audited.greater_is_better)
 
 
-def _line(study: Study, runs: Runs, metric: str, method: str, values: Sequence[float]) -> Line:
+def _line(study: Study, runs: VariantRuns, metric: str, method: str, values: Sequence[float]) -> Line:
     spread = statistics.stdev(values) if len(values) > 1 else 0.0
     line = Line(runs.site, runs.place, runs.variant, metric, method, statistics.fmean(values), spread, len(values))
     return replace(line, published=_published(study, line))
@@ -123,13 +123,13 @@ def _published(study: Study, line: Line) -> float | None:
     return known.get(place) if line.place == line.site else None
 
 
-def _tested(study: Study, lines: Sequence[Line], runs: Sequence[Runs]) -> Iterator[Line]:
+def _tested(study: Study, lines: Sequence[Line], runs: Sequence[VariantRuns]) -> Iterator[Line]:
     """The same lines with the contrast to the first variant, where there are documents to compare."""
     first = next(iter(study.variants))
     found = {
-        (each.site, each.place, each.variant, judge.name): each
+        (each.site, each.place, each.variant, audited.name): each
         for each in runs
-        for judge in (each.audits[0].metrics if each.audits else ())
+        for audited in (each.audits[0].metrics if each.audits else ())
     }
     tested = [line for line in lines if line.greater_is_better is not None and line.variant != first]
     differences = [_difference(found, first, line) for line in tested]
@@ -138,7 +138,7 @@ def _tested(study: Study, lines: Sequence[Line], runs: Sequence[Runs]) -> Iterat
     return (replace(line, contrast=known.get(id(line))) for line in lines)
 
 
-def _difference(found: Mapping[tuple[str, str, str, str], Runs], first: str, line: Line) -> Floats:
+def _difference(found: Mapping[tuple[str, str, str, str], VariantRuns], first: str, line: Line) -> Floats:
     """The first variant minus that of a line, after averaging over seeds: one number per document."""
     plain, other = (found[line.site, line.place, variant, line.metric] for variant in (first, line.variant))
     documents = plain.documents

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from veridical.studies.study import Figure, Preset, Site, Sizes, Study
+from veridical.studies.study import Figure, Preset, Sizes, Study, StudyData
 from veridical.training import Schedule
 
 _FLIP, _FRESH = "decision-flip", "fresh macro_f1"
@@ -11,9 +11,9 @@ _WEIGHTS = ("1.0", "0.1", "0.01")
 """Larger ones than the paper's: its published code sums the divergences of a batch and squares them."""
 
 
-def _longer(name: str, sizes: Sizes, audited: int) -> Site:
+def _longer(name: str, sizes: Sizes, audited: int) -> StudyData:
     """A part of data with longer texts, cut to 64 tokens: fewer of them, in more and smaller steps."""
-    return Site(
+    return StudyData(
         name, name, sizes, audited=audited, settings={"max_length": 64}, schedule=Schedule(epochs=3, batch_size=8)
     )
 
@@ -29,10 +29,10 @@ SALOSS = Study(
     follows={"uniform": "saloss"},
     methods="attention, scaled-attention, input-x-gradient, integrated-gradients",
     metrics="decision-flip(preset=saloss), normalised-aopc(exact=4, beam=1, most=8), pos-importance",
-    kept_by="loss",
+    best_by="loss",
     presets={
         "smoke": Preset(
-            (Site("planted", "planted(train=200, length=8)", audited=12, ratio=0.2),),
+            (StudyData("planted", "planted(train=200, length=8)", audited=12, ratio=0.2),),
             model="tiny",
             seeds=(0, 1),
             schedule=Schedule(epochs=2, checks=1),
@@ -40,8 +40,8 @@ SALOSS = Study(
         ),
         "cpu": Preset(
             (
-                Site("sst2", "sst2", Sizes(1200, 300, 600), audited=60, ratio=0.2),
-                Site("trec", "trec", Sizes(800, 200, 400), audited=40, ratio=0.2),
+                StudyData("sst2", "sst2", Sizes(1200, 300, 600), audited=60, ratio=0.2),
+                StudyData("trec", "trec", Sizes(800, 200, 400), audited=40, ratio=0.2),
                 _longer("ag_news", Sizes(400, 120, 300), audited=24),
                 _longer("imdb", Sizes(400, 100, 150), audited=20),
             ),
@@ -50,10 +50,10 @@ SALOSS = Study(
         ),
         "full": Preset(
             (
-                Site("sst2", "sst2", ratio=0.2),
-                Site("ag_news", "ag_news", ratio=0.2),
-                Site("evidence_inference", "evidence_inference", ratio=0.1),
-                Site("multirc", "multirc", ratio=0.2),
+                StudyData("sst2", "sst2", ratio=0.2),
+                StudyData("ag_news", "ag_news", ratio=0.2),
+                StudyData("evidence_inference", "evidence_inference", ratio=0.1),
+                StudyData("multirc", "multirc", ratio=0.2),
             ),
             model="google-bert/bert-base-uncased",
             seeds=(100, 200, 300),

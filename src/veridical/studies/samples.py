@@ -11,10 +11,10 @@ from veridical.core.example import Example
 from veridical.core.files.atomic import appearing
 from veridical.data import Dataset, in_split, load
 from veridical.data.name import select
-from veridical.studies.study import Site, Sizes
+from veridical.studies.study import Sizes, StudyData
 
 
-def data_of(site: Site, folder: Path) -> str:
+def data_of(site: StudyData, folder: Path) -> str:
     """The name that loads the data of a site; drawn parts are written to the folder once."""
     if site.sizes is None:
         return site.data

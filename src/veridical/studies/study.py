@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from veridical.training.schedule import Metric, Schedule
+from veridical.training.schedule import DevFigure, Schedule
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Site:
+class StudyData:
     """A data set in a study, by its name: what models are trained on, and of what they are audited.
 
     The first `audited` examples of its test split are (None: all of it), and the first `attacked`. `elsewhere` names
@@ -48,7 +48,7 @@ class Site:
 class Preset:
     """A size of a study: which data and how much of it, which model, how many seeds, how long to train."""
 
-    sites: tuple[Site, ...]
+    sites: tuple[StudyData, ...]
     model: str = "embedded"
     seeds: tuple[int, ...] = (0, 1, 2)
     schedule: Schedule = field(default_factory=Schedule)
@@ -88,12 +88,12 @@ class Study:
     metrics: str
     presets: Mapping[str, Preset]
     follows: Mapping[str, str] = field(default_factory=dict)
-    kept_by: Metric = "macro_f1"
+    best_by: DevFigure = "macro_f1"
     tune_by: str = "decision-flip"
     tune_with: str = "attention"
     attack: str | None = None
     fresh_with: str = "attention"
-    alike: str | None = None
+    likeness_method: str | None = None
     published: tuple[Figure, ...] = ()
 
 
@@ -105,7 +105,7 @@ def written_preset(preset: Preset) -> str:
     return f"model {preset.model}, {plan.epochs:g} epochs in batches of {plan.batch_size}{rates}, seeds {seeds}"
 
 
-def written_site(site: Site) -> str:
+def written_site(site: StudyData) -> str:
     """How much of which data, in words."""
     told = [f"the whole of {site.data}"]
     if site.sizes:

@@ -11,7 +11,8 @@ from torch import Tensor
 from veridical.core.example import IMAGE, Example
 from veridical.explainers import Random
 from veridical.masking import Case
-from veridical.metrics import METRICS, CorpusMetric, Measured, Metric, judge
+from veridical.metrics import METRICS, CorpusMetric, Measured, Metric
+from veridical.metrics import measure as measure_scores
 from veridical.models import Classifier
 from veridical.run.explain import explain
 from veridical.testing.contracts import TOLERANCE, untouched
@@ -61,7 +62,7 @@ def _measure(metric: Metric | CorpusMetric, classifier: Classifier) -> Measure:
 
     def measure(examples: Sequence[Example]) -> Measured:
         case = Case.bind(classifier, examples)
-        return judge(metric, case, Random().scores(case).values)
+        return measure_scores(metric, case, Random().scores(case).values)
 
     return measure
 
@@ -104,13 +105,13 @@ def _check_alone(measure: Measure, examples: list[Example], found: Measured, tol
 def _check_asking(metric: Metric, classifier: Classifier, examples: list[Example]) -> None:
     case = Case.bind(classifier, examples)
     scores = Random().scores(case).values
-    found = judge(metric, case, scores)
+    found = measure_scores(metric, case, scores)
     for units, asked in zip(case.batch.units, (case.asked - 1).tolist(), strict=True):
         most = metric.questions(len(units))
         assert asked <= most, f"{asked} questions were asked about {len(units)} units, at most {most} were said"
     if metric.ranks:
         # Four times a float is exact, so that no tie is made or broken.
-        scaled = _numbers(judge(metric, case, 4 * scores))
+        scaled = _numbers(measure_scores(metric, case, 4 * scores))
         _same(scaled, _numbers(found), 0.0, "larger scores in the same order are judged otherwise")
 
 

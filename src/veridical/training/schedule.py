@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from veridical.core.limits import Count, Positive, Weight, Within, check_limits
 
-Metric = Literal["accuracy", "macro_f1", "pearson", "loss"]
+DevFigure = Literal["accuracy", "macro_f1", "pearson", "loss"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Schedule:
     weight_decay: Weight = 0.01
     clip: Weight = 1.0
     checks: Count = 2
-    metric: Metric | None = None
+    metric: DevFigure | None = None
     patience: Count | None = None
     accumulate: Count = 1
     bf16: bool = False

@@ -12,7 +12,7 @@ import pytest
 
 from veridical.core.example import Unit
 from veridical.core.explanation import Explanation
-from veridical.audits import Audit, Document, Judge, Row, Suspect
+from veridical.audits import Audit, Document, AuditedMetric, Measurement, AuditedMethod
 
 VOID = {"meta", "br", "wbr", "img", "line", "path", "circle", "rect"}
 METHODS = {
@@ -24,7 +24,7 @@ METHODS = {
 }
 RATIOS = (0.01, 0.05, 0.1, 0.2, 0.5)
 METRICS = (
-    Judge(
+    AuditedMetric(
         "comprehensiveness",
         {"name": "comprehensiveness", "ratios": RATIOS, "eraser": "pad"},
         True,
@@ -33,7 +33,7 @@ METRICS = (
         comparable=False,
         steps=RATIOS,
     ),
-    Judge(
+    AuditedMetric(
         "comprehensiveness(eraser=delete)",
         {"name": "comprehensiveness", "ratios": RATIOS, "eraser": "delete"},
         True,
@@ -41,7 +41,7 @@ METRICS = (
         comparable=False,
         steps=RATIOS,
     ),
-    Judge(
+    AuditedMetric(
         "sufficiency",
         {"name": "sufficiency", "ratios": RATIOS, "eraser": "pad"},
         True,
@@ -49,7 +49,7 @@ METRICS = (
         comparable=False,
         steps=RATIOS,
     ),
-    Judge(
+    AuditedMetric(
         "decision-flip",
         {"name": "decision-flip", "step": 0.05, "grid": "even", "eraser": "pad"},
         False,
@@ -57,17 +57,17 @@ METRICS = (
         weakness="Depends on what the model says of an empty text.",
         comparable=False,
     ),
-    Judge(
+    AuditedMetric(
         "prediction-agreement",
         {"name": "prediction-agreement", "share": 0.3, "eraser": "mask"},
         True,
         percent=True,
         meaning="How often the words kept give the decision that all words give.",
     ),
-    Judge(
+    AuditedMetric(
         "auroc", {"name": "auroc"}, True, meaning="How well scores tell the words that people marked from the others."
     ),
-    Judge(
+    AuditedMetric(
         "stability",
         {"name": "stability", "neighbours": 3},
         True,
@@ -95,7 +95,7 @@ def audit_of(documents: int = 60, seed: int = 0) -> Audit:
         model={"kind": "huggingface", "name": "runs/base", "hash": "5f0c", "labels": ["neg", "pos"]},
         data="reviews:test[:60]",
         documents=known,
-        methods=tuple(Suspect(name, _spec(name), _costs(*costs[name])) for name in METHODS),
+        methods=tuple(AuditedMethod(name, _spec(name), _costs(*costs[name])) for name in METHODS),
         metrics=METRICS,
         rows=rows,
         skipped={"pos-importance": "the extra `tagger` is not installed"},
@@ -130,38 +130,38 @@ def _document(index: int, chance: np.random.Generator) -> Document:
     return Document(f"review-{index}", target, int(chance.integers(5, 70)), label, float(chance.uniform(0.5, 1)))
 
 
-def _rows(document: Document, chance: np.random.Generator) -> list[Row]:
+def _rows(document: Document, chance: np.random.Generator) -> list[Measurement]:
     luck = chance.normal(0, 0.12)
     return [
         row
-        for judge in METRICS
+        for audited in METRICS
         for method, skill in METHODS.items()
         for order, gain in (("given", skill), ("reversed", -0.7 * skill))
-        if order == "given" or judge.name not in ("stability", "prediction-agreement")
-        for row in [_row(document, judge, method, order, gain + luck + chance.normal(0, 0.13), chance)]
+        if order == "given" or audited.name not in ("stability", "prediction-agreement")
+        for row in [_row(document, audited, method, order, gain + luck + chance.normal(0, 0.13), chance)]
     ]
 
 
-def _row(document: Document, judge: Judge, method: str, order: str, gain: float, chance: np.random.Generator) -> Row:
+def _row(document: Document, audited: AuditedMetric, method: str, order: str, gain: float, chance: np.random.Generator) -> Measurement:
     start = {"comprehensiveness": 0.28, "sufficiency": 0.4, "decision-flip": 0.55, "auroc": 0.5, "stability": 0.3}
-    value = start.get(judge.kind, 0.6) + (gain if judge.greater_is_better else -gain)
+    value = start.get(audited.kind, 0.6) + (gain if audited.greater_is_better else -gain)
     details: dict[str, float] = {}
-    if judge.eraser == "delete" and method == "occlusion":
+    if audited.eraser == "delete" and method == "occlusion":
         value += 0.05
-    if judge.kind == "decision-flip":
+    if audited.kind == "decision-flip":
         value = min(1.0, max(0.05, round(value * 20) / 20))
         details = {"flipped": float(value < 1)}
-    if judge.kind == "prediction-agreement":
+    if audited.kind == "prediction-agreement":
         value = float(value > 0.6 + chance.normal(0, 0.1))
         details = {"class": float((document.target == "pos") == bool(value))}
-    if judge.kind == "auroc" and int(document.id.rpartition("-")[2]) % 7 == 0:
+    if audited.kind == "auroc" and int(document.id.rpartition("-")[2]) % 7 == 0:
         value = np.nan
     value = float(np.clip(value, 0, 1))
-    curve = tuple(float(np.clip(value * (0.25 + 2.4 * step), 0, 1)) for step in judge.steps)
-    return Row(document.id, method, judge.name, value, order, curve, details)
+    curve = tuple(float(np.clip(value * (0.25 + 2.4 * step), 0, 1)) for step in audited.steps)
+    return Measurement(document.id, method, audited.name, value, order, curve, details)
 
 
-def _explained(document: Document, text: str, method: Suspect, chance: np.random.Generator) -> Explanation:
+def _explained(document: Document, text: str, method: AuditedMethod, chance: np.random.Generator) -> Explanation:
     units = tuple(Unit("text", found.span(), found.group()) for found in re.finditer(r"\S+", text))
     scores = chance.normal(0, 0.3, len(units)) + [
         2 * METHODS[method.name] * (each.text in "good wonderful") for each in units

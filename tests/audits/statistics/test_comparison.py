@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from veridical.core.errors import InputError
-from veridical.audits import Audit, Judge, Suspect
+from veridical.audits import Audit, AuditedMetric, AuditedMethod
 from veridical.audits.statistics.comparison import compare
 from veridical.audits.statistics.findings import plain
 
@@ -40,9 +40,9 @@ def test_differences_have_verdicts_corrected_over_the_whole_table(make_audit: Ma
     assert "lrp by comp" in found.verdict[2]
 
 
-def test_lower_is_better_turns_the_verdict(make_audit: Make, make_judge: Callable[..., Judge]) -> None:
-    judges = (make_judge("flip", greater_is_better=False),)
-    one, other = (make_audit({"flip": {"lime": each}}, metrics=judges) for each in (HIGH, LOW))
+def test_lower_is_better_turns_the_verdict(make_audit: Make, make_judge: Callable[..., AuditedMetric]) -> None:
+    audited_metrics = (make_judge("flip", greater_is_better=False),)
+    one, other = (make_audit({"flip": {"lime": each}}, metrics=audited_metrics) for each in (HIGH, LOW))
     assert compare(one, other).differences[0].contrast.verdict == "second better"
 
 
@@ -87,12 +87,12 @@ def _with(audit: Audit, place: int, field: str, value: str) -> Audit:
     return replace(audit, documents=(*audit.documents[:place], changed, *audit.documents[place + 1 :]))
 
 
-def test_other_specs_are_left_out_with_what_differs(make_audit: Make, make_judge: Callable[..., Judge]) -> None:
+def test_other_specs_are_left_out_with_what_differs(make_audit: Make, make_judge: Callable[..., AuditedMetric]) -> None:
     def audit(eraser: str, steps: int, extra: str) -> Audit:
-        judges = (make_judge(f"comp({eraser})", spec={"name": "comp", "eraser": eraser}), make_judge("auc"))
-        methods = tuple(Suspect(name, {"method": {"name": name, "steps": steps}}) for name in ("ig", extra))
-        values = {judge.name: {method.name: HIGH for method in methods} for judge in judges}
-        return make_audit(values, metrics=judges, methods=methods)
+        audited_metrics = (make_judge(f"comp({eraser})", spec={"name": "comp", "eraser": eraser}), make_judge("auc"))
+        methods = tuple(AuditedMethod(name, {"method": {"name": name, "steps": steps}}) for name in ("ig", extra))
+        values = {audited.name: {method.name: HIGH for method in methods} for audited in audited_metrics}
+        return make_audit(values, metrics=audited_metrics, methods=methods)
 
     found = compare(audit("pad", 20, "lime"), audit("mask", 50, "lrp"))
     assert found.left_out == {
@@ -102,20 +102,20 @@ def test_other_specs_are_left_out_with_what_differs(make_audit: Make, make_judge
         "lime": "only the first audit has it",
         "lrp": "only the second audit has it",
     }
-    assert [judge.name for judge in found.metrics] == ["auc"]
+    assert [audited.name for audited in found.metrics] == ["auc"]
     assert found.differences == ()
     assert found.verdict[0].startswith("Nothing can be compared on 30 documents")
 
 
-def test_the_same_spec_under_another_name_is_the_same(make_audit: Make, make_judge: Callable[..., Judge]) -> None:
+def test_the_same_spec_under_another_name_is_the_same(make_audit: Make, make_judge: Callable[..., AuditedMetric]) -> None:
     one = make_audit({"comp": {"lime": HIGH}}, metrics=(make_judge("comp", spec={"name": "comp", "bins": (1, 2)}),))
     other = make_audit({"c": {"lime": LOW}}, metrics=(make_judge("c", spec={"name": "comp", "bins": [1, 2]}),))
     assert compare(one, other).differences[0].second.mean == pytest.approx(np.mean(LOW))
 
 
-def test_raw_values_of_two_models_come_with_a_warning(make_audit: Make, make_judge: Callable[..., Judge]) -> None:
-    judges = (make_judge("aopc", comparable=False), make_judge("auc"))
-    audit = make_audit({"aopc": {"lime": HIGH}, "auc": {"lime": LOW}}, metrics=judges)
+def test_raw_values_of_two_models_come_with_a_warning(make_audit: Make, make_judge: Callable[..., AuditedMetric]) -> None:
+    audited_metrics = (make_judge("aopc", comparable=False), make_judge("auc"))
+    audit = make_audit({"aopc": {"lime": HIGH}, "auc": {"lime": LOW}}, metrics=audited_metrics)
     (warning,) = compare(audit, audit).warnings
     assert warning.startswith("Values of aopc depend on")
     assert "normalised-aopc" in warning

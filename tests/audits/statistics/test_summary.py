@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from veridical.audits import Audit, Document, Judge, Row, Suspect
+from veridical.audits import Audit, Document, AuditedMetric, Measurement, AuditedMethod
 from veridical.audits.statistics.findings import Agreement, plain
 from veridical.audits.statistics.summary import summarise
 
@@ -24,10 +24,10 @@ def audit() -> Audit:
     generator = np.random.default_rng(0)
     documents = tuple(Document(f"d{i}", "pos" if i % 3 else "neg", 4 + i % 17) for i in range(50))
     metrics = tuple(
-        Judge(f"comp({eraser})", {"name": "comp", "eraser": eraser}, True, steps=(0.1, 0.5))
+        AuditedMetric(f"comp({eraser})", {"name": "comp", "eraser": eraser}, True, steps=(0.1, 0.5))
         for eraser in ("pad", "mask")
     )
-    metrics += (Judge("flip", {"name": "flip"}, False), Judge("agree", {"name": "agree"}, True, percent=True))
+    metrics += (AuditedMetric("flip", {"name": "flip"}, False), AuditedMetric("agree", {"name": "agree"}, True, percent=True))
     rows = [
         _row(generator, document.id, method, metric.name, order)
         for document in documents
@@ -35,16 +35,16 @@ def audit() -> Audit:
         for metric in metrics
         for order in ("given", "reversed")
     ]
-    methods = tuple(Suspect(name, {"method": {"name": name}}) for name in METHODS)
+    methods = tuple(AuditedMethod(name, {"method": {"name": name}}) for name in METHODS)
     return Audit({"name": "tiny"}, "reviews:test", documents, methods, metrics, tuple(rows))
 
 
-def _row(generator: np.random.Generator, document: str, method: str, metric: str, order: Any) -> Row:
+def _row(generator: np.random.Generator, document: str, method: str, metric: str, order: Any) -> Measurement:
     better = 0.2 * (method == "lime") * (1 if order == "given" else -1)
     curve = tuple(float(value) for value in generator.random(2) + better)
     details = {"flip": {"flipped": float(curve[0] < 0.8)}, "agree": {"class": float(curve[0] > 0.3)}}.get(metric, {})
     value = math.nan if generator.random() < 0.05 else float(np.mean(curve))
-    return Row(document, method, metric, value, order, curve if "comp" in metric else (), details)
+    return Measurement(document, method, metric, value, order, curve if "comp" in metric else (), details)
 
 
 @pytest.mark.parametrize("interval", ["bootstrap", "t"])

@@ -58,7 +58,7 @@ def test_a_piece_beside_itself_is_its_own_neighbour_only_on_request():
 
 
 def test_the_published_code_makes_two_updates_over_wider_windows():
-    made = SALIENCES.create("textrank(preset=ref_code)")
+    made = SALIENCES.create("textrank(preset=saloss-code)")
     assert made == TextRank(window=8, updates=2, tolerance=0.0, self_loops=True)
     far = np.arange(8)  # distance 7 is within the window
     np.testing.assert_allclose(made.scores(far), np.ones(8))

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from veridical.core.errors import InputError
 from veridical.core.explanation import Explanation
 from veridical.core.files import problems
-from veridical.core.files.rows import FORMAT, VERSION, Row, escape, from_row, numbers_as_json, spec_data, unescape
+from veridical.core.files.rows import FORMAT, VERSION, FileRow, escape, from_row, numbers_as_json, spec_data, unescape
 
 _HEADER_START = b'{"format": "' + FORMAT.encode() + b'"'
 _SPEC_START = b'{"spec_key"'
@@ -44,7 +44,7 @@ def spec_line(key: str, spec: Any) -> bytes:
     return dump({"spec_key": key, "spec": spec_data(spec)})
 
 
-def row_line(row: Row) -> bytes:
+def row_line(row: FileRow) -> bytes:
     """The line of one explanation."""
     numbers = {name: numbers_as_json(row[name]) for name in ("probabilities", "measures")}
     return dump({**row, **numbers})
@@ -105,7 +105,7 @@ def lines(path: Path, file: BinaryIO | None = None) -> Iterator[tuple[int, dict[
                 yield number, _load_line(line, path, number)
 
 
-def rows(path: Path, specs: dict[str, Any], file: BinaryIO | None = None) -> Iterator[tuple[int, Row]]:
+def rows(path: Path, specs: dict[str, Any], file: BinaryIO | None = None) -> Iterator[tuple[int, FileRow]]:
     """The rows with their line numbers; the specs met on the way are added to `specs`."""
     for number, line in lines(path, file):
         if "spec_key" in line:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from veridical.core.explanation import Explanation
 from veridical.core.files import problems
-from veridical.core.files.rows import FORMAT, VERSION, Key, Row, escape, from_row, unescape
+from veridical.core.files.rows import FORMAT, VERSION, FileRow, Key, escape, from_row, unescape
 
 _FORMAT, _VERSION = b"veridical.format", b"veridical.version"
 _SPECS, _JOURNAL = b"veridical.specs", b"veridical.journal"
@@ -108,7 +108,7 @@ def copied(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
         yield batch if same else pa.RecordBatch.from_pylist(batch.to_pylist(), schema=SCHEMA)
 
 
-def batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+def batches(rows: Iterable[FileRow]) -> Iterator[pa.RecordBatch]:
     """Rows as Arrow batches of a bounded number of rows."""
     source = iter(rows)
     while part := list(islice(source, READ_ROWS)):
@@ -164,7 +164,7 @@ def _check(file: pq.ParquetFile, path: Path) -> None:
     problems.check_version(path, int(found[_VERSION]))
 
 
-def _cells_of(row: Row) -> Row:
+def _cells_of(row: FileRow) -> FileRow:
     """A row as Arrow wants it: maps as pairs, a label in the column of its type, an input as text or pixels."""
     label = row["label"]
     cells = {key: row[key] for key in ("example_id", "spec", "source", "target", "units")}
@@ -175,12 +175,12 @@ def _cells_of(row: Row) -> Row:
         {"name": name, **({"text": value} if isinstance(value, str) else value)}
         for name, value in row["inputs"].items()
     ]
-    escaped: Row = _each_text(cells, escape)
+    escaped: FileRow = _each_text(cells, escape)
     return escaped
 
 
-def _row_of(cells: Row) -> Row:
-    row: Row = _each_text(cells, unescape)
+def _row_of(cells: FileRow) -> FileRow:
+    row: FileRow = _each_text(cells, unescape)
     row |= {key: dict(row[key]) for key in ("probabilities", "measures")}
     row["label"] = row["label_number"] if row["label_text"] is None else row["label_text"]
     row["inputs"] = {value["name"]: value if value["text"] is None else value["text"] for value in row["inputs"]}

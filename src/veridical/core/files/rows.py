@@ -20,7 +20,7 @@ FORMAT = "veridical-explanations"
 VERSION = 1
 """Raised when a reader of an older Veridical would misread the rows."""
 
-Row = dict[str, Any]
+FileRow = dict[str, Any]
 Key = tuple[str, str]
 
 
@@ -36,12 +36,12 @@ def spec_data(spec: Mapping[str, Any]) -> dict[str, Any]:
     return data
 
 
-def key_of(row: Row) -> Key:
+def key_of(row: FileRow) -> Key:
     """What a job asks to know whether a row is already there: which example, explained how."""
     return row["example_id"], row["spec"]
 
 
-def to_row(explanation: Explanation, spec: str) -> Row:
+def to_row(explanation: Explanation, spec: str) -> FileRow:
     """The explanation as data, with the key of its spec in place of the spec."""
     margins = explanation.margins or (None,) * len(explanation.units)
     return {
@@ -66,7 +66,7 @@ def to_row(explanation: Explanation, spec: str) -> Row:
     }
 
 
-def from_row(row: Row, spec: Mapping[str, Any]) -> Explanation:
+def from_row(row: FileRow, spec: Mapping[str, Any]) -> Explanation:
     """The explanation that `to_row` was given."""
     return Explanation(
         example_id=row["example_id"],
@@ -88,7 +88,7 @@ def numbers_as_json(numbers: Mapping[str, float]) -> dict[str, float | str]:
     return {name: value if math.isfinite(value) else str(value) for name, value in numbers.items()}
 
 
-def _margins(units: list[Row]) -> tuple[float, ...] | None:
+def _margins(units: list[FileRow]) -> tuple[float, ...] | None:
     found = [unit.get("margin") for unit in units]  # files from before there were margins have none
     known = tuple(float(margin) for margin in found if margin is not None)
     return known if known and len(known) == len(found) else None

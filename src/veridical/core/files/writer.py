@@ -16,7 +16,7 @@ from veridical.core.explanation import Explanation
 from veridical.core.files import jsonl, parquet, problems
 from veridical.core.files.atomic import OutputLock
 from veridical.core.files.reader import AnyPath, is_parquet, journal_of, keys_of, pending, read
-from veridical.core.files.rows import Key, Row, spec_key, to_row
+from veridical.core.files.rows import FileRow, Key, spec_key, to_row
 
 
 class ExplanationWriter:
@@ -148,7 +148,7 @@ class ExplanationWriter:
                 yield from parquet.copied(old)
         yield from parquet.batches(self._journal_rows(specs))
 
-    def _journal_rows(self, specs: dict[str, Any]) -> Iterator[Row]:
+    def _journal_rows(self, specs: dict[str, Any]) -> Iterator[FileRow]:
         for explanation in jsonl.explanations(self._lines):
             key = spec_key(explanation.spec)
             specs.setdefault(key, explanation.spec)

@@ -3,12 +3,12 @@
 from veridical.core.registry import Registry
 from veridical.objectives.salience.base import Corpus, Salience
 from veridical.objectives.salience.corpus import Chi2, TfIdf
-from veridical.objectives.salience.text import Random, TextRank, Uniform
+from veridical.objectives.salience.text import RandomSalience, TextRank, Uniform
 
 SALIENCES: Registry[Salience] = Registry(
     "salience",
     "veridical.saliences",
-    {"chi2": Chi2, "random": Random, "textrank": TextRank, "tf-idf": TfIdf, "uniform": Uniform},
+    {"chi2": Chi2, "random": RandomSalience, "textrank": TextRank, "tf-idf": TfIdf, "uniform": Uniform},
 )
 
 __all__ = ["SALIENCES", "Chi2", "Corpus", "Random", "Salience", "TextRank", "TfIdf", "Uniform"]

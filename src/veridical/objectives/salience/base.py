@@ -14,12 +14,12 @@ from veridical.core.errors import UnsupportedError
 from veridical.core.example import Example
 from veridical.models import Classifier, Rows
 
-Pieces = npt.NDArray[np.int64]
+WordPieces = npt.NDArray[np.int64]
 """The ids of a text's word pieces in their order, [n]: without special tokens, padding and held fields."""
 
 Floats = npt.NDArray[np.float64]
 
-Scorer = Callable[[Pieces], Floats]
+Scorer = Callable[[WordPieces], Floats]
 """Gives each piece of a text its score, [n] to [n]."""
 
 _AT_ONCE = 512
@@ -39,7 +39,7 @@ class Corpus:
     examples: Sequence[Example]
 
     @cached_property
-    def texts(self) -> list[Pieces]:
+    def texts(self) -> list[WordPieces]:
         """The pieces of each row that the model reads: a text, or a window of a long one."""
         return [pieces for pieces, _ in self._rows]
 
@@ -53,15 +53,15 @@ class Corpus:
         return found
 
     @cached_property
-    def _rows(self) -> list[tuple[Pieces, int]]:
-        found: list[tuple[Pieces, int]] = []
+    def _rows(self) -> list[tuple[WordPieces, int]]:
+        found: list[tuple[WordPieces, int]] = []
         for start in range(0, len(self.examples), _AT_ONCE):
             rows = self.classifier.encode(list(self.examples[start : start + _AT_ONCE])).rows
             found += zip(pieces_of(rows), (rows.owner + start).tolist(), strict=True)
         return found
 
 
-def pieces_of(rows: Rows) -> list[Pieces]:
+def pieces_of(rows: Rows) -> list[WordPieces]:
     """The word pieces of each row that belong to a unit."""
     if "input_ids" not in rows.inputs:
         raise UnsupportedError("salience is that of word pieces, which images do not have")
@@ -73,7 +73,7 @@ def remembering(score: Scorer) -> Scorer:
     """The same scores, computed once for each text; a text is known by its pieces."""
     known: dict[bytes, Floats] = {}
 
-    def recall(pieces: Pieces) -> Floats:
+    def recall(pieces: WordPieces) -> Floats:
         key = pieces.tobytes()
         if key not in known:
             known[key] = score(pieces)
@@ -82,7 +82,7 @@ def remembering(score: Scorer) -> Scorer:
     return recall
 
 
-def counted(pieces: Pieces) -> tuple[Pieces, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def counted(pieces: WordPieces) -> tuple[WordPieces, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The distinct pieces of a text, which of them stands at each position, and how often each occurs."""
     found: tuple[Any, Any, Any] = np.unique(pieces, return_inverse=True, return_counts=True)
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veridical.objectives.salience.base import Corpus, Floats, Pieces, Scorer, counted
+from veridical.objectives.salience.base import Corpus, Floats, Scorer, WordPieces, counted
 
 
 @dataclass(frozen=True)
@@ -20,28 +20,28 @@ class TfIdf:
     def fitted(self, corpus: Corpus) -> Scorer:
         weights = inverse_frequencies(corpus.texts)
 
-        def scores(pieces: Pieces) -> Floats:
+        def scores(pieces: WordPieces) -> Floats:
             ids, place, counts = counted(pieces)
             return weigh(ids, counts, weights)[place]
 
         return scores
 
 
-def inverse_frequencies(texts: list[Pieces]) -> Floats:
+def inverse_frequencies(texts: list[WordPieces]) -> Floats:
     """The weight of each piece by its id, 0 for those that no text has."""
     present = np.concatenate([np.unique(text) for text in texts])
     frequency = np.bincount(present, minlength=1)  # a table of nothing could not be looked up in
     return np.where(frequency > 0, np.log((1 + len(texts)) / (1 + frequency)) + 1, 0.0)
 
 
-def weigh(ids: Pieces, counts: npt.NDArray[np.intp], weights: Floats) -> Floats:
+def weigh(ids: WordPieces, counts: npt.NDArray[np.intp], weights: Floats) -> Floats:
     """The TF-IDF values of a text's distinct pieces, a vector of length 1 where any of them is known."""
     values = counts * look_up(weights, ids)
     length = np.sqrt(np.square(values).sum())
     return values / length if length else values
 
 
-def look_up(table: Floats, ids: Pieces) -> Floats:
+def look_up(table: Floats, ids: WordPieces) -> Floats:
     """What a table holds for some ids, 0 beyond its end."""
     return np.where(ids < len(table), table[np.minimum(ids, len(table) - 1)], 0.0)
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from veridical.objectives.salience.base import Corpus, Floats, Pieces, Scorer, counted
+from veridical.objectives.salience.base import Corpus, Floats, Scorer, WordPieces, counted
 
 Edges = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 """From where to where, each edge once in each direction."""
@@ -21,7 +21,7 @@ class TextRank:
 
     Close is a distance below `window`. Each of at most `updates` rounds gives a piece `1 - damping` and `damping` of
     what its neighbours share out equally; rounds end when no score moves by `tolerance`. With `self_loops` a piece that
-    repeats within a window is its own neighbour. `preset=ref_code` is what SaLoss's published code does.
+    repeats within a window is its own neighbour. `preset=saloss-code` is what SaLoss's published code does.
     """
 
     window: int = 4
@@ -30,13 +30,13 @@ class TextRank:
     tolerance: float = 1e-5
     self_loops: bool = False
     presets: ClassVar[dict[str, dict[str, object]]] = {
-        "ref_code": {"window": 8, "updates": 2, "tolerance": 0.0, "self_loops": True}
+        "saloss-code": {"window": 8, "updates": 2, "tolerance": 0.0, "self_loops": True}
     }
 
     def fitted(self, corpus: Corpus) -> Scorer:
         return self.scores
 
-    def scores(self, pieces: Pieces) -> Floats:
+    def scores(self, pieces: WordPieces) -> Floats:
         """The score of each piece: [n] gives [n]."""
         nodes, place, _ = counted(pieces)
         ranks = self.ranks(self._edges(place, len(nodes)), len(nodes))
@@ -74,7 +74,7 @@ class Uniform:
 
 
 @dataclass(frozen=True)
-class Random:
+class RandomSalience:
     """Chance between 0 and 1, the same for the same text and `seed`. A control: what any uneven attention would do."""
 
     seed: int = 0
@@ -82,6 +82,6 @@ class Random:
     def fitted(self, corpus: Corpus) -> Scorer:
         return self._scores
 
-    def _scores(self, pieces: Pieces) -> Floats:
+    def _scores(self, pieces: WordPieces) -> Floats:
         digest = hashlib.sha256(str(self.seed).encode() + pieces.tobytes()).digest()
         return np.random.default_rng(int.from_bytes(digest[:8], "big")).random(len(pieces))

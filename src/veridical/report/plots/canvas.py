@@ -128,7 +128,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Frame:
+class PlotArea:
     """The inside of a plot: a rectangle of the paper, with an axis to the right and one upwards."""
 
     left: float

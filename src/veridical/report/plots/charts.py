@@ -11,7 +11,7 @@ from veridical.report.plots.canvas import (
     LINE,
     SOFT,
     Axis,
-    Frame,
+    PlotArea,
     Style,
     breadth,
     marker,
@@ -43,24 +43,24 @@ def dots(rows: Sequence[Dot], floor: str | None = None, line: float = math.nan) 
     """
     ends = [end for row in rows for end in (row.low, row.high, row.mean, line) if math.isfinite(end)]
     axis = Axis("", min(ends, default=0), max(ends, default=1)).rounded()
-    frame = Frame(_EDGE, 0, _WIDTH - _EDGE, _HEIGHT, axis, Axis("", 0, 1))
+    frame = PlotArea(_EDGE, 0, _WIDTH - _EDGE, _HEIGHT, axis, Axis("", 0, 1))
     style = styles([row.name for row in rows], floor)
     under = _columns(frame) + _reference(frame, line)
     ticks = "".join(text(name, frame.across(at), 14, "middle", SOFT) for at, name in axis.ticks()) if ends else ""
     return _svg(ticks), [_svg(under + _dot(frame, row, style[row.name])) for row in rows]
 
 
-def _columns(frame: Frame) -> str:
+def _columns(frame: PlotArea) -> str:
     return "".join(segment(frame.across(at), 0, frame.across(at), _HEIGHT, LINE) for at, _ in frame.x.ticks())
 
 
-def _reference(frame: Frame, place: float) -> str:
+def _reference(frame: PlotArea, place: float) -> str:
     if not math.isfinite(place):
         return ""
     return f'<path d="M{frame.across(place):.1f} 0V{_HEIGHT:.0f}" stroke="{SOFT}" stroke-dasharray="2 3"/>'
 
 
-def _dot(frame: Frame, row: Dot, style: Style) -> str:
+def _dot(frame: PlotArea, row: Dot, style: Style) -> str:
     if not math.isfinite(row.mean):
         return ""
     y, dot = _HEIGHT / 2, marker(style, frame.across(row.mean), _HEIGHT / 2, 4.2)

@@ -10,7 +10,7 @@ from veridical.report.drawing import escaped
 from veridical.report.plots.canvas import (
     LINE,
     Axis,
-    Frame,
+    PlotArea,
     Style,
     breadth,
     marker,
@@ -89,12 +89,12 @@ def _heights(drawn: Lines) -> tuple[float, float]:
     return min(0.0, *ends), max(ends)
 
 
-def _frame(drawn: Lines, x: Axis, y: Axis) -> Frame:
+def _frame(drawn: Lines, x: Axis, y: Axis) -> PlotArea:
     margin = 34 + max(breadth(shortened(name)) for name in drawn)
-    return Frame(44, 36, _WIDTH - margin, _HEIGHT - 46, x, y)
+    return PlotArea(44, 36, _WIDTH - margin, _HEIGHT - 46, x, y)
 
 
-def _band(frame: Frame, points: Sequence[Point], style: Style) -> str:
+def _band(frame: PlotArea, points: Sequence[Point], style: Style) -> str:
     spread = [point for point in points if point.spread]
     if len(spread) < 2:
         return ""
@@ -103,7 +103,7 @@ def _band(frame: Frame, points: Sequence[Point], style: Style) -> str:
     return f'<path d="M{"L".join(upper + lower)}Z" fill="{style.colour}" fill-opacity=".11"/>'
 
 
-def _line(frame: Frame, name: str, points: Sequence[Point], style: Style) -> str:
+def _line(frame: PlotArea, name: str, points: Sequence[Point], style: Style) -> str:
     places = [(frame.across(point.x), frame.down(point.y)) for point in points]
     path = "M" + "L".join(f"{across:.1f} {down:.1f}" for across, down in places)
     marks = "".join(
@@ -113,7 +113,7 @@ def _line(frame: Frame, name: str, points: Sequence[Point], style: Style) -> str
     return _stroke(path, style) + marks
 
 
-def _stairs(frame: Frame, name: str, points: Sequence[Point], style: Style) -> str:
+def _stairs(frame: PlotArea, name: str, points: Sequence[Point], style: Style) -> str:
     path = f"M{frame.across(points[0].x):.1f} {frame.down(points[0].y):.1f}"
     path += "".join(f"H{frame.across(point.x):.1f}V{frame.down(point.y):.1f}" for point in points[1:])
     path += f"H{frame.across(1.0):.1f}"
@@ -131,7 +131,7 @@ def _stroke(path: str, style: Style) -> str:
     return f'<path d="{path}" fill="none" stroke="{style.colour}" stroke-width="1.8" stroke-linejoin="round"{dash}/>'
 
 
-def _names(frame: Frame, ends: Mapping[str, tuple[float, float]], style: Mapping[str, Style]) -> str:
+def _names(frame: PlotArea, ends: Mapping[str, tuple[float, float]], style: Mapping[str, Style]) -> str:
     """The name of each line beside its end, moved up or down where names would touch."""
     order = sorted(ends, key=lambda name: ends[name][1])
     places = apart([ends[name][1] for name in order], _LABEL, frame.top - 4, frame.bottom + 4)
@@ -140,7 +140,7 @@ def _names(frame: Frame, ends: Mapping[str, tuple[float, float]], style: Mapping
     )
 
 
-def _name(frame: Frame, name: str, end: tuple[float, float], place: float, style: Style) -> str:
+def _name(frame: PlotArea, name: str, end: tuple[float, float], place: float, style: Style) -> str:
     leader = segment(end[0] + 5, end[1], frame.right + 12, place, LINE)
     return leader + marker(style, frame.right + 18, place, 3.2) + text(shortened(name), frame.right + 26, place + 4)
 

@@ -110,7 +110,7 @@ GAP_LIMIT = 1e-3
 """How far scores alone and in a batch may be apart, as a part of the largest; samplers stop by what they see."""
 
 
-def judge(trial: Trial, checks: Mapping[str, Finding]) -> Finding:
+def verdict_on(trial: Trial, checks: Mapping[str, Finding]) -> Finding:
     """The verdict on a method that was tried out, given what was found out about the model.
 
     The number is that of the first doubt, or of the first thing that was looked at if there is none.
