@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from veridical.run.specs import versions
+from veridical.run.handle import versions
 
 RESULTS = Path(__file__).parent / "results"
 PEERS = ("captum", "interpreto", "lime", "shap", "shapiq")

@@ -22,7 +22,7 @@ from veridical.models import Classifier
 from veridical.models.new import start
 from veridical.models.transformer import quietly
 from veridical.objectives import OBJECTIVES
-from veridical.run.specs import versions
+from veridical.run.handle import versions
 from veridical.training import Schedule, fit
 from veridical.training.fit import remove_checkpoints
 

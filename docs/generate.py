@@ -30,10 +30,10 @@ import veridical
 from veridical.cli.gate import FAILED
 from veridical.cli.main import INTERRUPTED, app
 from veridical.cli.options import PARTIAL
+from veridical.core.component import options_of
 from veridical.core.errors import VeridicalError
 from veridical.core.files.parquet import SCHEMA
-from veridical.core.limits import limits_of
-from veridical.core.registry import Registry, options_of
+from veridical.core.registry import Registry
 from veridical.data import DATASETS
 from veridical.data.tables import Columns
 from veridical.explainers import EXPLAINERS
@@ -95,11 +95,9 @@ def listed(name: str, *columns: str) -> str:
 
 def options(cls: type) -> str:
     """The options of a registered class, one per row."""
-    hints, limits = typing.get_type_hints(cls), limits_of(cls)
     rows = [
-        {"option": name, "default": _default(option), "values": ", ".join([_values(hints[name]), *limited])}
+        {"option": name, "default": _default(option), "takes": option.takes, "what it does": option.help}
         for name, option in options_of(cls).items()
-        for limited in [[str(limits[name])] if name in limits else []]
     ]
     return table(rows) if rows else "No options."
 

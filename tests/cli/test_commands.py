@@ -84,7 +84,7 @@ def test_list_comes_from_the_registries(veridical, what):
         (["show", "no.parquet"], 3, "no.parquet"),
         (["show", "bad.csv"], 2, "bad.csv"),
         (["predict", "{run}"], 2, "give texts, or --data"),
-        (["train", "--data", "planted", "--metric", "beauty", "--out", "r"], 2, "cannot be 'beauty'"),
+        (["train", "--data", "planted", "--metric", "beauty", "--out", "r"], 2, "train(metric=beauty) is not possible"),
         (["predict", "{run}", "x", "--long", "sideways"], 2, "--long cannot be 'sideways'"),
     ],
 )

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from veridical.core.component import options_of
 from veridical.core.errors import UsageError
-from veridical.core.registry import options_of
 from veridical.data import DATASETS, catalogue, load
 
 WriteRows = Callable[[str, Iterable[dict[str, Any]]], Path]

@@ -46,7 +46,7 @@ def test_metrics_tell_options_of_their_base_and_presets(generate: ModuleType) ->
     section = shown.partition("### sufficiency\n")[2].partition("\n### ")[0]
     assert "- Direction: higher is better, by default" in section
     assert "`form=normalised` measures a loss" in section  # the docstring of the class it is made of
-    assert "| `ratios` | `(0.01, 0.05, 0.1, 0.2, 0.5)` | numbers |" in section
+    assert "| `ratios` | `(0.01, 0.05, 0.1, 0.2, 0.5)` | a list of: a number |" in section
     assert "- `sufficiency(preset=regex)`: the defaults" in section
     assert "- `sufficiency(preset=eraser)`: `form=difference`" in section
 

@@ -9,7 +9,6 @@ from veridical.masking import Case, Engine
 from veridical.metrics import METRICS, Attack, measure
 from veridical.metrics.attack import Answer, Attempt, attack
 from veridical.metrics.attack_edits import Edit
-from veridical.metrics.base import subject
 from veridical.models.black_box import BlackBox
 from veridical.testing import black_box, check_metric, image_classifier, pair_classifier, text_classifier
 
@@ -303,8 +302,8 @@ def test_statistics_of_an_attack():
 
 
 def test_it_judges_the_model():
-    assert subject(OFFLINE) == "model"
-    assert subject(METRICS.create("comprehensiveness")) == "explanations"
+    assert OFFLINE.subject == "model"
+    assert METRICS.create("comprehensiveness").subject == "explanations"
     assert not OFFLINE.greater_is_better
 
 

@@ -9,7 +9,7 @@ import pytest
 from transformers import TrainerCallback
 
 from veridical.core.errors import InputError, StorageError, UsageError
-from veridical.core.files.atomic import OutputLock
+from veridical.core.storage import OutputLock
 from veridical.models import Classifier
 from veridical.run.train import _splits, train
 from veridical.training import Schedule

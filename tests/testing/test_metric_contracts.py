@@ -169,7 +169,7 @@ def test_the_checks_pass_what_is_not_broken():
 
 
 @dataclass(frozen=True)
-class Corpus:
+class Corpus(CorpusMetric):
     """A metric over all explanations, broken or not."""
 
     how: str

@@ -63,7 +63,7 @@ def choose(
     Killed and started again, it goes on where it stopped. Test splits play no part in the choice.
     """
     from veridical.cli.progress import TrainingBar, telling
-    from veridical.core.files.atomic import appearing
+    from veridical.core.storage import text_file
     from veridical.studies.choice import choose as job
 
     audited_metrics = _judges(by) if by is not None else {}
@@ -83,7 +83,7 @@ def choose(
             **audited_metrics,
         )
     told = _plain(found)
-    with appearing(Path(out) / "choice.json") as file:
+    with text_file(Path(out) / "choice.json") as file:
         file.write(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
     if as_json:
         typer.echo(json.dumps(told))

@@ -64,7 +64,7 @@ def fresh(
     again, it goes on where it stopped.
     """
     from veridical.cli.progress import TrainingBar, telling
-    from veridical.core.registry import check_options
+    from veridical.core.component import check_options
     from veridical.run.fresh import fresh as job
     from veridical.run.rationales import Extraction
 

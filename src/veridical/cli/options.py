@@ -62,7 +62,7 @@ def schedule_of(
     **more: Any,
 ) -> Schedule:
     """How long and how fast a command trains, by what was said."""
-    from veridical.core.registry import check_options
+    from veridical.core.component import check_options
     from veridical.training import Schedule
 
     said = {"epochs": epochs, "batch_size": batch_size, "rate": rate, "head_rate": head_rate, "checks": checks}

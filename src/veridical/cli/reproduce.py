@@ -34,7 +34,7 @@ def reproduce(
     """
     from veridical.audits.store import write_whole
     from veridical.cli.progress import TrainingBar, telling
-    from veridical.core.registry import unknown
+    from veridical.core.component import unknown
     from veridical.studies import STUDIES
     from veridical.studies.reproduction import reproduce as job
     from veridical.studies.results import as_json as data_of

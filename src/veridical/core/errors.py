@@ -55,6 +55,12 @@ class StorageError(VeridicalError):
     exit_code = 5
 
 
+class CancelledError(VeridicalError):
+    """Whoever started a job has stopped it."""
+
+    exit_code = 130
+
+
 class ModelError(VeridicalError):
     """The model misbehaved: it gave NaN, the wrong number of outputs, or cannot be loaded."""
 

@@ -17,7 +17,6 @@ _NAME = re.compile(r"[^\s()+,=\[\]\"']+")
 _KEY = re.compile(r"[A-Za-z_]\w*")
 _BARE = re.compile(r"[^,()\[\]\"'\s][^,()\[\]\"']*")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
-_LIST = re.compile(r"\[[^\[\]]*\]")
 
 
 @dataclass(frozen=True)
@@ -28,9 +27,10 @@ class Term:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
+        name = self.name if _NAME.fullmatch(self.name) else repr(self.name)
         if not self.options:
-            return self.name
-        return f"{self.name}({', '.join(f'{key}={_written(value)}' for key, value in self.options.items())})"
+            return name
+        return f"{name}({', '.join(f'{key}={_written(value)}' for key, value in self.options.items())})"
 
 
 def parse(text: str) -> list[Term]:
@@ -92,7 +92,7 @@ class _Reader:
             self._fail(f"unexpected {self.text[self.at]!r}")
 
     def _term(self) -> Term:
-        name = self._match(_NAME, "a name")
+        name = self._name()
         if not self._take("("):
             return Term(name)
         options = {} if self._peek(")") else self.options()
@@ -100,13 +100,31 @@ class _Reader:
             self._fail("expected ',' or ')'")
         return Term(name, options)
 
-    def _value(self) -> Any:
+    def _name(self) -> str:
+        """A name, or a path, which is quoted where it has blanks or other marks of the grammar."""
         self._skip()
-        for pattern in (_QUOTED, _LIST, _BARE):
+        if found := _QUOTED.match(self.text, self.at):
+            self.at = found.end()
+            return str(_literal(found.group()))
+        return self._match(_NAME, "a name")
+
+    def _value(self) -> Any:
+        if self._take("["):
+            return self._members()
+        for pattern in (_QUOTED, _BARE):
             if found := pattern.match(self.text, self.at):
                 self.at = found.end()
                 return _literal(found.group().strip())
         return self._fail("expected a value")
+
+    def _members(self) -> tuple[Any, ...]:
+        """The values of a list, after its first bracket."""
+        members: list[Any] = []
+        while not self._take("]"):
+            members.append(self._value())
+            if not self._take(",") and not self._peek("]"):
+                self._fail("expected ',' or ']'")
+        return tuple(members)
 
     def _match(self, pattern: re.Pattern[str], what: str) -> str:
         self._skip()
@@ -145,12 +163,10 @@ def _written(value: Any) -> str:
 
 
 def _literal(text: str) -> Any:
-    """A Python literal where it is one (`1`, `true`, `[1, 2]`), else the text itself."""
+    """A Python literal where it is one (`1`, `true`), else the text itself."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
-    if text.startswith("["):
-        return tuple(_literal(part.strip()) for part in text[1:-1].split(",") if part.strip())
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, overload
 
+from veridical.core.component import Component
 from veridical.core.example import Example
 from veridical.data.splits import SPLITS, TRAIN
 
@@ -52,7 +53,7 @@ def _written(index: slice) -> str:
     return f"{start}:{stop}" if index.step is None else f"{start}:{stop}:{index.step}"
 
 
-class Source(ABC):
+class Source(Component, ABC):
     """Where examples come from: a frozen dataclass whose fields are its options.
 
     The first line of the docstring is its description in listings. Constructors only remember; files are read and

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from veridical.core.component import check_options
 from veridical.core.errors import InputError, UsageError
-from veridical.core.registry import check_options
 from veridical.data.dataset import Dataset, Source
 from veridical.data.directory import VARIABLE, open_path, shared_sets
 from veridical.data.hub import PREFIX, HubData

@@ -14,6 +14,7 @@ from veridical.explainers.lrp import LRP
 from veridical.explainers.occlusion import Occlusion
 from veridical.explainers.random import Random
 from veridical.explainers.scaled_attention import ScaledAttention
+from veridical.models import Ability
 
 EXPLAINERS: Registry[Explainer] = Registry(
     "explainer",
@@ -34,6 +35,8 @@ EXPLAINERS: Registry[Explainer] = Registry(
         "lime": Lime,
         "kernel-shap": KernelShap,
     },
+    required=("needs", "passes", "scores"),
+    abilities=Ability,
 )
 
 __all__ = [

@@ -8,22 +8,22 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from veridical.explainers.base import Scores
+from veridical.explainers.base import Explainer, Scores
 from veridical.explainers.normalisers import Normaliser, normalise
 from veridical.masking import Case
 from veridical.masking.case import Pieces
-from veridical.models import Classifier, Output, Rows
+from veridical.models import Ability, Classifier, Output, Rows
 
 
 @dataclass(frozen=True)
-class Attention:
+class Attention(Explainer):
     """What the first token attends to in the last layer, mean over heads, renormalised over the words.
 
     The usual baseline (SaLoss, REGEX, FRESH). Cheap, never negative, says nothing of the direction of an effect.
     """
 
     pieces: Pieces = "sum"
-    needs: ClassVar[frozenset[str]] = frozenset({"cls-attentions"})
+    needs: ClassVar[frozenset[Ability]] = frozenset({Ability.CLS_ATTENTIONS})
     cost: ClassVar[str] = "1 forward"
     meaning: ClassVar[str] = (
         "The share of the first token's attention in the last layer that goes to the word. Never negative."
@@ -48,12 +48,12 @@ class Attention:
 
 
 @dataclass(frozen=True)
-class _PooledAttention:
+class _PooledAttention(Explainer):
     """Attention logits averaged over queries and heads, then shared out once (SMaT's static explainers)."""
 
     pieces: Pieces = "sum"
     normaliser: Normaliser = "softmax"
-    needs: ClassVar[frozenset[str]] = frozenset({"attentions"})
+    needs: ClassVar[frozenset[Ability]] = frozenset({Ability.ATTENTIONS})
     cost: ClassVar[str] = "1 forward"
     weakness: ClassVar[str] = (
         "Attention is not an effect: it has no sign, and says nothing of what the model did with what it looked at. "

@@ -8,16 +8,16 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from veridical.explainers.base import Scores, adding_up
+from veridical.explainers.base import Explainer, Scores, adding_up
 from veridical.explainers.embedding_gradients import Aggregate, Baseline, aggregate, check_windows, start_of
 from veridical.explainers.rescale_rules import rescaling
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
-from veridical.models import Rows
+from veridical.models import Ability, Rows
 
 
 @dataclass(frozen=True)
-class DeepLift:
+class DeepLift(Explainer):
     """Each word's share of the difference to zero embeddings, found in one pass back; by default it does not add up.
 
     The Rescale rule takes the slope between input and reference where the gradient would take the slope at the input,
@@ -31,7 +31,7 @@ class DeepLift:
     aggregate: Aggregate = "sum"
     output: Scale = "logit"
     pieces: Pieces = "sum"
-    needs: ClassVar[frozenset[str]] = frozenset({"gradients"})
+    needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS})
     cost: ClassVar[str] = "2 forwards, 1 backward"
     meaning: ClassVar[str] = (
         "The word's share of the difference to zero embeddings, by rules for each kind of layer. Signed."

@@ -11,22 +11,23 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.core.errors import UsageError
 from veridical.core.example import Example
 from veridical.data import load
 from veridical.data.splits import Chance
-from veridical.explainers.base import Scores, adding_up
+from veridical.explainers.base import Explainer, Scores, adding_up
 from veridical.explainers.deep_lift import contributions
 from veridical.explainers.embedding_gradients import check_windows
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
-from veridical.models import Rows
+from veridical.models import Ability, Rows
 
 _SCORES_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
-class DeepSHAP:
+class DeepSHAP(Explainer):
     """Each word's share of the difference to the mean output of background texts; which texts these are matters.
 
     The mean of DeepLift's shares over `samples` examples, drawn by `seed` from the data named by `background` (by
@@ -41,7 +42,7 @@ class DeepSHAP:
     output: Scale = "logit"
     pieces: Pieces = "sum"
     seed: int = 0
-    needs: ClassVar[frozenset[str]] = frozenset({"gradients", "delete"})
+    needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS, Ability.DELETE})
     cost: ClassVar[str] = "samples x (2 forwards, 1 backward)"
     meaning: ClassVar[str] = (
         "The word's share of the difference between the output for the text and for background texts. Signed."
@@ -54,7 +55,7 @@ class DeepSHAP:
         "Another background gives other scores. A word is compared with whatever stands at its place in other texts, "
         "and how the rules split products is a convention."
     )
-    presets: ClassVar[dict[str, dict[str, object]]] = {"l2e": {"samples": 1000}, "l2e-imdb-r": {"samples": 500}}
+    presets: ClassVar[Presets] = {"l2e": {"samples": 1000}, "l2e-imdb-r": {"samples": 500}}
 
     def passes(self, units: int) -> int:
         return 2 * self.samples

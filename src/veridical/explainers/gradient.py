@@ -7,15 +7,16 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from veridical.explainers.base import Scores
+from veridical.core.component import Presets
+from veridical.explainers.base import Explainer, Scores
 from veridical.explainers.embedding_gradients import Aggregate, aggregate, input_gradient
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
-from veridical.models import Rows
+from veridical.models import Ability, Rows
 
 
 @dataclass(frozen=True)
-class Gradient:
+class Gradient(Explainer):
     """The length of the gradient by each word's embedding: sensitivity, without direction.
 
     The preset `saliency` takes the signed mean over dimensions instead (REGEX's ablation); `absolute` takes absolute
@@ -26,7 +27,7 @@ class Gradient:
     absolute: bool = False
     output: Scale = "logit"
     pieces: Pieces = "sum"
-    needs: ClassVar[frozenset[str]] = frozenset({"gradients"})
+    needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS})
     cost: ClassVar[str] = "1 forward, 1 backward"
     meaning: ClassVar[str] = (
         "How strongly the output reacts to a tiny change of the word's embedding: sensitivity. Never negative."
@@ -35,7 +36,7 @@ class Gradient:
         "Sensitivity is not contribution: where the model is sure (saturation), a decisive word has a small gradient. "
         "The sign that `aggregate=mean` gives has no simple meaning."
     )
-    presets: ClassVar[dict[str, dict[str, object]]] = {
+    presets: ClassVar[Presets] = {
         "smat": {"aggregate": "l2"},
         "saliency": {"aggregate": "mean"},
         "captum": {"aggregate": "mean", "absolute": True},

@@ -7,21 +7,22 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from veridical.explainers.base import Scores
+from veridical.core.component import Presets
+from veridical.explainers.base import Explainer, Scores
 from veridical.explainers.embedding_gradients import Aggregate, aggregate, input_gradient
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
-from veridical.models import Rows
+from veridical.models import Ability, Rows
 
 
 @dataclass(frozen=True)
-class InputXGradient:
+class InputXGradient(Explainer):
     """Each word's embedding times the gradient by it. Exact for linear models, cheap, signed; blind to saturation."""
 
     aggregate: Aggregate = "sum"
     output: Scale = "logit"
     pieces: Pieces = "sum"
-    needs: ClassVar[frozenset[str]] = frozenset({"gradients"})
+    needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS})
     cost: ClassVar[str] = "1 forward, 1 backward"
     meaning: ClassVar[str] = (
         "What the word would contribute if the model were linear between zero embeddings and the text. Signed."
@@ -29,7 +30,7 @@ class InputXGradient:
     weakness: ClassVar[str] = (
         "Wrong where the model bends on that way, and near 0 for every word where the output is saturated."
     )
-    presets: ClassVar[dict[str, dict[str, object]]] = {
+    presets: ClassVar[Presets] = {
         "saloss": {"aggregate": "abs_sum", "output": "prob"},
         "regex": {"aggregate": "l2"},
         "smat": {"aggregate": "sum"},

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.core.errors import UsageError
-from veridical.explainers.base import Scores, adding_up
+from veridical.explainers.base import Explainer, Scores, adding_up
 from veridical.explainers.embedding_gradients import Aggregate, Baseline, aggregate, check_windows, start_of
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
-from veridical.models import Rows
+from veridical.models import Ability, Rows
 
 QuadratureRule = Literal["gauss-legendre", "midpoint", "trapezoid", "left", "right"]
 
@@ -50,7 +51,7 @@ def finer(steps: int) -> tuple[int, Tensor, Tensor]:
 
 
 @dataclass(frozen=True)
-class IntegratedGradients:
+class IntegratedGradients(Explainer):
     """Each word's share of the difference between the output for the input and for zero embeddings.
 
     The shares of all positions add up to that difference as far as the integral is right, so the `residual` tells its
@@ -68,7 +69,7 @@ class IntegratedGradients:
     aggregate: Aggregate = "sum"
     output: Scale = "logit"
     pieces: Pieces = "sum"
-    needs: ClassVar[frozenset[str]] = frozenset({"gradients"})
+    needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS})
     cost: ClassVar[str] = "steps x (1 forward, 1 backward) + 1 forward"
     meaning: ClassVar[str] = (
         "The word's share of the difference between the output for the text and for zero embeddings. Signed."
@@ -78,7 +79,7 @@ class IntegratedGradients:
         "Zero embeddings are a choice, and other baselines give other scores. On the way from there the model sees "
         "inputs that are no texts, and that it was not trained on."
     )
-    presets: ClassVar[dict[str, dict[str, object]]] = {
+    presets: ClassVar[Presets] = {
         "regex": {"steps": 50, "aggregate": "l2"},
         "smat": {"steps": 10},
         "smat-plausibility": {"steps": 50},

@@ -8,8 +8,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.core.errors import InputError
-from veridical.explainers.base import Scores, adding_up
+from veridical.explainers.base import Explainer, Scores, adding_up
 from veridical.explainers.coalitions import (
     Weighted,
     all_pairs,
@@ -26,7 +27,7 @@ _FIRST_PAIRS = 32
 
 
 @dataclass(frozen=True)
-class KernelShap:
+class KernelShap(Explainer):
     """Shapley values: what a word adds to the output, averaged over all orders in which the words could come in.
 
     The scores add up to the output minus that of an empty text. They are exact when all coalitions fit into `samples`
@@ -42,7 +43,6 @@ class KernelShap:
     eraser: str = "mask"
     null_value: float | None = None
     seed: int = 0
-    needs: ClassVar[frozenset[str]] = frozenset()
     cost: ClassVar[str] = "at most samples + 1 forwards"
     meaning: ClassVar[str] = (
         "What the word adds to the output, averaged over all orders in which words could come in. Signed."
@@ -53,7 +53,7 @@ class KernelShap:
         "It asks about texts with most words erased, which are unlike any the model was trained on. Words that act "
         "together share the credit equally, so an interaction cannot be seen."
     )
-    presets: ClassVar[dict[str, dict[str, object]]] = {
+    presets: ClassVar[Presets] = {
         "l2e": {"samples": 1000, "tolerance": 0.0, "fit": "regression"},
         "l2e-code": {
             "samples": 1000,

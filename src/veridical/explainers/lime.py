@@ -8,16 +8,17 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.core.errors import InputError
 from veridical.core.example import Unit
-from veridical.explainers.base import Scores
+from veridical.explainers.base import Explainer, Scores
 from veridical.explainers.coalitions import ask_each, subsets
 from veridical.masking import Case
 from veridical.masking.case import Scale
 
 
 @dataclass(frozen=True)
-class Lime:
+class Lime(Explainer):
     """Weights of a linear model fitted to the output for texts with random words missing, near ones counting more.
 
     Nearness is the cosine between a text's words and the whole, at `width`; `ridge` shrinks the weights, more so when
@@ -32,7 +33,6 @@ class Lime:
     output: Scale = "prob"
     eraser: str = "mask"
     seed: int = 0
-    needs: ClassVar[frozenset[str]] = frozenset()
     cost: ClassVar[str] = "samples forwards"
     meaning: ClassVar[str] = (
         "The word's weight in a linear model of the output for texts with random words missing. Signed."
@@ -42,7 +42,7 @@ class Lime:
         "The weights depend on the kernel's width and on the ridge, which shrinks them where samples are few. A linear "
         "model cannot show words that act together."
     )
-    presets: ClassVar[dict[str, dict[str, object]]] = {
+    presets: ClassVar[Presets] = {
         "l2e": {"samples": 1000},
         "l2e-imdb-r": {"samples": 500},
         "l2e-code": {"samples": 1000, "output": "logprob"},

@@ -14,10 +14,10 @@ from torch.nn.functional import linear
 from transformers.activations import ACT2CLS
 
 from veridical.explainers.backward_rules import BackwardRules, Rule, pass_through, with_backward, with_gradient_of
-from veridical.explainers.base import Scores
+from veridical.explainers.base import Explainer, Scores
 from veridical.masking import Case
 from veridical.masking.case import Pieces
-from veridical.models import Classifier, Rows
+from veridical.models import Ability, Classifier, Rows
 from veridical.models.transformer import Transformer
 
 LinearRule = Callable[[Tensor, Tensor, Tensor | None, Tensor], Tensor]
@@ -144,7 +144,7 @@ _ATTENTION_EPSILON = 0.25
 
 
 @dataclass(frozen=True)
-class LRP:
+class LRP(Explainer):
     """How much relevance of the output reaches each word, after Wu and Ong: sizes without a sign, by rules of thumb.
 
     Linear layers hand relevance back in proportion to what went through them, activations as it is, LayerNorm, sums and
@@ -161,7 +161,7 @@ class LRP:
     epsilon: float | None = None
     attention: Literal["quick", "full"] = "quick"
     pieces: Pieces = "sum"
-    needs: ClassVar[frozenset[str]] = frozenset({"gradients", "hidden", "bert-layers"})
+    needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS, Ability.HIDDEN, Ability.BERT_LAYERS})
     cost: ClassVar[str] = "1 forward, 1 backward"
     meaning: ClassVar[str] = (
         "How much relevance, handed back from the output layer by layer, reaches the word. Never negative."

@@ -7,20 +7,19 @@ from typing import ClassVar
 
 import torch
 
-from veridical.explainers.base import Scores, adding_up
+from veridical.explainers.base import Explainer, Scores, adding_up
 from veridical.masking import Case
 from veridical.masking.case import Scale
 
 
 @dataclass(frozen=True)
-class Occlusion:
+class Occlusion(Explainer):
     """How much the target's log-probability drops without the word. Works with any model; blind to words that stand in
     for each other. With a `logit` output and a linear model it is exact.
     """
 
     output: Scale = "logprob"
     eraser: str = "mask"
-    needs: ClassVar[frozenset[str]] = frozenset()
     cost: ClassVar[str] = "n + 1 forwards"
     meaning: ClassVar[str] = "How much the log-probability falls when the word alone is taken away. Signed."
     total: ClassVar[str] = (

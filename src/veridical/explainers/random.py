@@ -7,17 +7,16 @@ from typing import ClassVar, Literal
 
 import torch
 
-from veridical.explainers.base import Scores
+from veridical.explainers.base import Explainer, Scores
 from veridical.masking import Case
 
 
 @dataclass(frozen=True)
-class Random:
+class Random(Explainer):
     """Independent draws, normal or uniform. Not an explanation: the baseline to compare explanations with."""
 
     seed: int = 0
     draw: Literal["normal", "uniform"] = "normal"
-    needs: ClassVar[frozenset[str]] = frozenset()
     cost: ClassVar[str] = "none"
     meaning: ClassVar[str] = "Nothing: it is chance."
     weakness: ClassVar[str] = (

@@ -8,15 +8,16 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.explainers.attention import first_token_mean, last_layer
-from veridical.explainers.base import Scores
+from veridical.explainers.base import Explainer, Scores
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
-from veridical.models import Rows
+from veridical.models import Ability, Rows
 
 
 @dataclass(frozen=True)
-class ScaledAttention:
+class ScaledAttention(Explainer):
     """The first token's attention in the last layer, times the derivative of the output by it.
 
     Signed: unlike attention it tells words for the class from words against it. `heads` multiplies the means over heads
@@ -27,14 +28,16 @@ class ScaledAttention:
     heads: Literal["product-of-means", "mean-of-products"] = "product-of-means"
     output: Scale = "logit"
     pieces: Pieces = "sum"
-    needs: ClassVar[frozenset[str]] = frozenset({"cls-attentions", "attention-gradients", "gradients"})
+    needs: ClassVar[frozenset[Ability]] = frozenset(
+        {Ability.CLS_ATTENTIONS, Ability.ATTENTION_GRADIENTS, Ability.GRADIENTS}
+    )
     cost: ClassVar[str] = "1 forward, 1 backward"
     meaning: ClassVar[str] = "The attention to the word, times how much more of it would raise the output. Signed."
     weakness: ClassVar[str] = (
         "It sees the last layer only, where each position is already a mixture of all words, and no path around its "
         "attention."
     )
-    presets: ClassVar[dict[str, dict[str, object]]] = {"saloss": {"output": "prob"}}
+    presets: ClassVar[Presets] = {"saloss": {"output": "prob"}}
 
     def passes(self, units: int) -> int:
         return 1

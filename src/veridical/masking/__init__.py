@@ -2,6 +2,6 @@
 
 from veridical.masking.case import Case
 from veridical.masking.engine import Cost, Engine
-from veridical.masking.erasers import ERASERS, Eraser
+from veridical.masking.erasers import ERASERS, Eraser, EraserName
 
-__all__ = ["ERASERS", "Case", "Cost", "Engine", "Eraser"]
+__all__ = ["ERASERS", "Case", "Cost", "Engine", "Eraser", "EraserName"]

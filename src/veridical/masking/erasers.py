@@ -7,31 +7,32 @@ gradients. Special tokens and held fields have no unit, so they always stay.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
 
+from veridical.core.component import Component
 from veridical.core.errors import UnsupportedError
 from veridical.core.registry import Registry
-from veridical.models import Classifier, Rows
+from veridical.models import Ability, Classifier, Rows
 
 
-class Eraser(Protocol):
+class Eraser(Component):
     """A removal operator; `needs` is the ability a classifier must have for it."""
 
-    needs: ClassVar[str]
+    needs: ClassVar[Ability]
 
     def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
         """The rows with only the kept units."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Delete:
+class Delete(Eraser):
     """Take the words out; the text closes up. The model reads a shorter, natural-looking text. Hard only."""
 
-    needs: ClassVar[str] = "delete"
+    needs: ClassVar[Ability] = Ability.DELETE
 
     def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
         if keep.is_floating_point():
@@ -40,30 +41,30 @@ class Delete:
 
 
 @dataclass(frozen=True)
-class Mask:
+class Mask(Eraser):
     """Put the mask token in place (images: a grey patch). The text keeps its length; masked models know the token."""
 
-    needs: ClassVar[str] = "mask"
+    needs: ClassVar[Ability] = Ability.MASK
 
     def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
         return _substitute(classifier, rows, positions(rows, keep), "mask")
 
 
 @dataclass(frozen=True)
-class Pad:
+class Pad(Eraser):
     """Put the padding token in place, still attended to (images: a black patch). ERASER's and SaLoss's operator."""
 
-    needs: ClassVar[str] = "pad"
+    needs: ClassVar[Ability] = Ability.PAD
 
     def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
         return _substitute(classifier, rows, positions(rows, keep), "pad")
 
 
 @dataclass(frozen=True)
-class PadAttn:
+class PadAttn(Eraser):
     """Padding token in place and no attention to it: the others keep their positions and cannot see it."""
 
-    needs: ClassVar[str] = "pad_attn"
+    needs: ClassVar[Ability] = Ability.PAD_ATTN
 
     def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
         kept = positions(rows, keep)
@@ -71,10 +72,10 @@ class PadAttn:
 
 
 @dataclass(frozen=True)
-class Zero:
+class Zero(Eraser):
     """A zero vector in place of the word's embedding, as mask layers are trained with."""
 
-    needs: ClassVar[str] = "zero"
+    needs: ClassVar[Ability] = Ability.ZERO
 
     def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
         return replace(rows, gate=positions(rows, keep).float(), fill="zero")
@@ -84,7 +85,12 @@ ERASERS: Registry[Eraser] = Registry(
     "eraser",
     "veridical.erasers",
     {"delete": Delete, "mask": Mask, "pad": Pad, "pad_attn": PadAttn, "zero": Zero},
+    required=("needs",),
+    abilities=Ability,
 )
+
+
+EraserName = Annotated[str, ERASERS.name_option("an")]
 
 
 def positions(rows: Rows, keep: Tensor) -> Tensor:
@@ -97,6 +103,6 @@ def positions(rows: Rows, keep: Tensor) -> Tensor:
 
 def _substitute(classifier: Classifier, rows: Rows, kept: Tensor, token: str) -> Rows:
     if kept.is_floating_point():
-        classifier.require("embeddings", asker=f"erasing a part of a word by {token!r}")
+        classifier.require(Ability.EMBEDDINGS, asker=f"erasing a part of a word by {token!r}")
         return replace(rows, gate=kept, fill=token)
     return classifier.substitute(rows, ~kept, token)

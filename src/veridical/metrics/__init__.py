@@ -3,7 +3,7 @@
 from veridical.core.registry import Registry
 from veridical.metrics.aopc import AOPC
 from veridical.metrics.attack import Attack
-from veridical.metrics.base import CorpusMetric, Measured, Metric, measure
+from veridical.metrics.base import CorpusMetric, Measured, Metric, Need, measure
 from veridical.metrics.decision_flip import DecisionFlip
 from veridical.metrics.erasure import Comprehensiveness, Sufficiency
 from veridical.metrics.leave_one_out import LeaveOneOutTau
@@ -48,6 +48,8 @@ METRICS: Registry[Metric | CorpusMetric] = Registry(
         "stability": Stability,
         "sufficiency": Sufficiency,
     },
+    required=("needs", "meaning", "greater_is_better"),
+    abilities=Need,
 )
 
 __all__ = [

@@ -8,14 +8,15 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.masking import Case
 from veridical.masking.ranking import places, top
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import Measured, Metric, Need
 from veridical.metrics.erasure import whole
 
 
 @dataclass(frozen=True)
-class AOPC:
+class AOPC(Metric):
     """The target's probability minus that without the `words` that matter most; shorter texts are emptied.
 
     `cumulative` is the mean over 0, 1, 2, ... words erased, which the name (area over the perturbation curve) stands
@@ -25,18 +26,14 @@ class AOPC:
     words: int = 10
     eraser: str = "delete"
     cumulative: bool = False
-    needs: ClassVar[frozenset[Need]] = frozenset({"classes"})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
     meaning: ClassVar[str] = "How far the probability falls when the first words are erased."
     weakness: ClassVar[str] = (
         "Models that are sure of everything fall further, whatever the explanation: compare methods by it, not models. "
         "A fixed number of words is all of a short text and little of a long one."
     )
-    fewest: ClassVar[int] = 2
     percent: ClassVar[bool] = True
-    ranks: ClassVar[bool] = True
-    comparable: ClassVar[bool] = False
-    greater_is_better: ClassVar[bool] = True
-    presets: ClassVar[dict[str, dict[str, object]]] = {"scc": {}, "scc-5": {"words": 5}}
+    presets: ClassVar[Presets] = {"scc": {}, "scc-5": {"words": 5}}
 
     def questions(self, units: int) -> int:
         return self.words if self.cumulative else 1

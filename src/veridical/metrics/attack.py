@@ -10,13 +10,14 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.core.example import Example
 from veridical.data.splits import Chance
 from veridical.masking import Case
 from veridical.metrics.attack_edits import Edit, rewrite, words_of
 from veridical.metrics.attack_entities import FINDERS, EditTools, check_kinds, edits_of
 from veridical.metrics.attack_lists import LISTS
-from veridical.metrics.base import Measured, Need, Subject
+from veridical.metrics.base import Measured, Metric, Need, Subject
 from veridical.models.text_fields import FIELDS, check_texts
 from veridical.models.units import Span
 
@@ -79,7 +80,7 @@ def _next(attempt: Attempt) -> list[Edit]:
 
 
 @dataclass(frozen=True)
-class Attack:
+class Attack(Metric):
     """1 where a right decision is lost by rewriting names, places, numbers and contractions, 0 where it is kept.
 
     Names of persons, places and numbers have `replacements` others each, drawn once by `seed`; contractions are written
@@ -98,7 +99,7 @@ class Attack:
     seed: int = 0
     finder: str = "spacy"
     lists: str = "library"
-    needs: ClassVar[frozenset[Need]] = frozenset({"classes", "text"})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES, Need.TEXT})
     subject: ClassVar[Subject] = "model"
     meaning: ClassVar[str] = "How often a right decision is lost when names, places, numbers and contractions change."
     weakness: ClassVar[str] = (
@@ -109,8 +110,8 @@ class Attack:
     percent: ClassVar[bool] = True
     ranks: ClassVar[bool] = False
     comparable: ClassVar[bool] = True
-    greater_is_better: ClassVar[bool] = False
-    presets: ClassVar[dict[str, dict[str, object]]] = {"regex": {}}
+    greater_is_better = False
+    presets: ClassVar[Presets] = {"regex": {}}
 
     def __post_init__(self) -> None:
         check_kinds(self.edits)  # a wrong name is told now, not after everything was explained

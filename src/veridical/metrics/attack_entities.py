@@ -9,9 +9,10 @@ from typing import Any, Literal, Protocol
 
 import regex
 
+from veridical.core.component import unknown
 from veridical.core.errors import UsageError
 from veridical.core.example import Unit
-from veridical.core.registry import Registry, unknown
+from veridical.core.registry import Registry
 from veridical.data.splits import Chance
 from veridical.metrics.attack_edits import Edit, contractions, numbers, other_names, words_of
 from veridical.metrics.attack_lists import Groups, Lists, Short, others

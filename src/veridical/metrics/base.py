@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from enum import StrEnum
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
+from veridical.core.component import Component
 from veridical.core.errors import InputError
 from veridical.core.example import Example
 from veridical.core.explanation import Explanation
 from veridical.masking import Case
 
-Need = Literal["classes", "evidence", "text"]
-"""What a metric may need: a model with classes, examples with evidence, words (and not patches of images)."""
+
+class Need(StrEnum):
+    """What a metric may need of a model and its data."""
+
+    CLASSES = "classes"
+    EVIDENCE = "evidence"  # examples in which people marked their reasons
+    TEXT = "text"  # words, and not patches of images
 
 
 @dataclass(frozen=True)
@@ -32,56 +39,52 @@ class Measured:
     details: Mapping[str, Tensor] = field(default_factory=dict)
 
 
-class About(Protocol):
+Subject = Literal["explanations", "model"]
+"""What is judged: explanations, or the model itself, whatever they say."""
+
+
+class About(Component):
     """What each metric says of itself: `meaning` what a value is, `weakness` what it cannot show.
 
     Texts with fewer than `fewest` units are undefined: one word cannot be ranked. `percent` metrics are printed times
     100. `ranks` says that it judges by the order of scores, so that a reversed order is a meaningful check.
-    `comparable` says that values of different models mean the same; raw changes of probabilities do not.
+    `comparable` says that values of different models mean the same; raw changes of probabilities do not. `subject` says
+    what it judges; one that judges the model does not read scores.
     """
 
-    needs: ClassVar[frozenset[Need]]
-    meaning: ClassVar[str]
-    weakness: ClassVar[str]
-    fewest: ClassVar[int]
-    percent: ClassVar[bool]
-    ranks: ClassVar[bool]
-    comparable: ClassVar[bool]
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    meaning: ClassVar[str] = ""
+    weakness: ClassVar[str] = ""
+    fewest: ClassVar[int] = 2
+    percent: ClassVar[bool] = False
+    ranks: ClassVar[bool] = True
+    comparable: ClassVar[bool] = False
+    subject: ClassVar[Subject] = "explanations"
 
     @property
     def greater_is_better(self) -> bool:
         """The direction; it may depend on the settings."""
-        ...
+        return True
 
 
-class Metric(About, Protocol):
+class Metric(About):
     """Judges scores [B, U] of a case's units by asking the case, or by the examples' evidence."""
 
     def questions(self, units: int) -> int:
         """The most questions about an example of so many units."""
-        ...
+        raise NotImplementedError
 
     def __call__(self, case: Case, scores: Tensor) -> Measured:
         """The metric of each example."""
-        ...
+        raise NotImplementedError
 
 
-Subject = Literal["explanations", "model"]
-
-
-def subject(metric: About) -> Subject:
-    """What a metric judges: explanations, unless it says that it judges the model and does not read their scores."""
-    judged: Subject = getattr(metric, "subject", "explanations")
-    return judged
-
-
-@runtime_checkable
-class CorpusMetric(About, Protocol):
+class CorpusMetric(About):
     """Judges explanations of one method by each other, without asking the model."""
 
     def over(self, examples: Sequence[Example], explanations: Sequence[Explanation]) -> Measured:
         """The metric of each explanation; `examples` are those that were explained, in the same order."""
-        ...
+        raise NotImplementedError
 
 
 def measure(metric: Metric, case: Case, scores: Tensor) -> Measured:

@@ -9,13 +9,14 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.masking import Case
 from veridical.masking.ranking import places
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import Measured, Metric, Need
 
 
 @dataclass(frozen=True)
-class DecisionFlip:
+class DecisionFlip(Metric):
     """The share of words, erased from the most important on, at which the predicted class changes; 1 if it never does.
 
     Words go in steps of `step` of the text's own length, at least one. `grid=reference` starts with one word, as the
@@ -25,7 +26,7 @@ class DecisionFlip:
     step: float = 0.05
     grid: Literal["even", "reference"] = "even"
     eraser: str = "pad"
-    needs: ClassVar[frozenset[Need]] = frozenset({"classes"})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
     meaning: ClassVar[str] = (
         "The share of words that must be erased, in the order of their scores, until the decision flips."
     )
@@ -33,12 +34,8 @@ class DecisionFlip:
         "Depends on what the model says of an empty text: a class that it falls back to never flips. Erased texts are "
         "unlike those the model was trained on."
     )
-    fewest: ClassVar[int] = 2
-    percent: ClassVar[bool] = False
-    ranks: ClassVar[bool] = True
-    comparable: ClassVar[bool] = False
-    greater_is_better: ClassVar[bool] = False
-    presets: ClassVar[dict[str, dict[str, object]]] = {
+    greater_is_better = False
+    presets: ClassVar[Presets] = {
         "saloss": {},
         "saloss-text": {"eraser": "delete"},
         "saloss-code": {"grid": "reference"},

@@ -9,9 +9,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.masking import Case
 from veridical.masking.ranking import places, share, share_rounded_down, top
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import Measured, Metric, Need
 
 ERASER_RATIOS = (0.01, 0.05, 0.1, 0.2, 0.5)
 TENTHS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -23,7 +24,7 @@ def whole(case: Case) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Binned(ABC):
+class Binned(Metric, ABC):
     """The mean over rationales of several sizes, the bins: the first words that make up each of `ratios` of a text.
 
     `form=normalised` measures a loss of probability against that of the empty text, the most there is to lose, and
@@ -44,12 +45,8 @@ class Binned(ABC):
     divide: Literal["bins", "bins+1"] = "bins"
     empty: Literal["kept", "wiped"] = "kept"
     guard: float = 1e-4
-    needs: ClassVar[frozenset[Need]] = frozenset({"classes"})
-    fewest: ClassVar[int] = 2
-    percent: ClassVar[bool] = False
-    ranks: ClassVar[bool] = True
-    comparable: ClassVar[bool] = False
-    presets: ClassVar[dict[str, dict[str, object]]] = {
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
+    presets: ClassVar[Presets] = {
         "regex": {},
         "regex-ood": {"ratios": (0.02, 0.1, 0.2, 0.5), "divide": "bins+1", "empty": "wiped"},
         "eraser": {"form": "difference"},
@@ -138,7 +135,6 @@ class Comprehensiveness(Binned):
         "Texts with holes are unlike those the model was trained on. Low where other words would do as well, whatever "
         "the order, and it depends on how words are erased."
     )
-    greater_is_better: ClassVar[bool] = True
 
     @property
     def without_bins(self) -> float:

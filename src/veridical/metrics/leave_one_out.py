@@ -9,33 +9,29 @@ import torch
 from scipy.stats import kendalltau
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.masking import Case
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import Measured, Metric
 from veridical.metrics.erasure import whole
 
 _DIGITS = 6  # what is beyond is rounding of the model's own, and would make an order out of nothing
 
 
 @dataclass(frozen=True)
-class LeaveOneOutTau:
+class LeaveOneOutTau(Metric):
     """Kendall's rank correlation (tau-b) of the scores and the fall of the target's probability without each word.
 
     Undefined where all scores, or all falls, are the same.
     """
 
     eraser: str = "delete"
-    needs: ClassVar[frozenset[Need]] = frozenset()
     meaning: ClassVar[str] = "The rank correlation of the scores with what the model loses by each word alone."
     weakness: ClassVar[str] = (
         "It takes leaving out for the truth: occlusion wins by construction, and words that stand in for each other "
         "should not matter. Every word weighs the same, even those that hardly matter."
     )
-    fewest: ClassVar[int] = 2
-    percent: ClassVar[bool] = False
-    ranks: ClassVar[bool] = True
     comparable: ClassVar[bool] = True
-    greater_is_better: ClassVar[bool] = True
-    presets: ClassVar[dict[str, dict[str, object]]] = {"ferret": {}}
+    presets: ClassVar[Presets] = {"ferret": {}}
 
     def questions(self, units: int) -> int:
         return units

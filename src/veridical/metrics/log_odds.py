@@ -8,14 +8,15 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.masking import Case
 from veridical.masking.ranking import places, share, top
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import Measured, Metric, Need
 from veridical.metrics.erasure import whole
 
 
 @dataclass(frozen=True)
-class LogOdds:
+class LogOdds(Metric):
     """The log-odds of the target minus those with the words of the explanation masked.
 
     These are the first `ratio` of the words, or all words with positive or with negative scores. Without negative words
@@ -27,17 +28,13 @@ class LogOdds:
     ratio: float = 0.3
     eraser: str = "mask"
     clamp: float = 1e-6
-    needs: ClassVar[frozenset[Need]] = frozenset({"classes"})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
     meaning: ClassVar[str] = "How far the log-odds of the class fall when the words of the explanation are masked."
     weakness: ClassVar[str] = (
         "Without bounds: a few texts of which the model is very sure can decide the mean. All positive words of a "
         "method that calls every word positive are the whole text."
     )
-    fewest: ClassVar[int] = 2
-    percent: ClassVar[bool] = False
-    ranks: ClassVar[bool] = True
-    comparable: ClassVar[bool] = False
-    presets: ClassVar[dict[str, dict[str, object]]] = {
+    presets: ClassVar[Presets] = {
         "l2e": {},
         "l2e-positive": {"words": "positive"},
         "l2e-negative": {"words": "negative"},

@@ -11,14 +11,14 @@ from torch import Tensor
 from veridical.masking import Case
 from veridical.masking.ranking import places
 from veridical.metrics.attainable import Bounds, Game, attainable
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import Measured, Metric
 from veridical.metrics.erasure import whole
 
 _NOISE = 1e-6  # a model that moves less does not move: this is the rounding of its probabilities
 
 
 @dataclass(frozen=True)
-class NormalisedAOPC:
+class NormalisedAOPC(Metric):
     """The mean fall of the probability while the words go one after another, between the worst and the best order.
 
     0 is the worst order there is for this text and model, 1 the best, so values of different models can be compared.
@@ -34,17 +34,12 @@ class NormalisedAOPC:
     exact: int = 8
     beam: int = 5
     most: int = 20
-    needs: ClassVar[frozenset[Need]] = frozenset()
     meaning: ClassVar[str] = "How close the order comes to the best there is for this text and model; 0 is the worst."
     weakness: ClassVar[str] = (
         "Many questions. For long texts the ends are found by a search that may miss the true ones, and words are "
         "erased in groups. Texts where no order matters are left out."
     )
-    fewest: ClassVar[int] = 2
-    percent: ClassVar[bool] = False
-    ranks: ClassVar[bool] = True
     comparable: ClassVar[bool] = True
-    greater_is_better: ClassVar[bool] = True
 
     def questions(self, units: int) -> int:
         steps = min(units, self.most)

@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Protocol
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.core.errors import UsageError
 from veridical.core.example import Example, Unit
 from veridical.core.registry import Registry
 from veridical.masking import Case
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import Measured, Metric, Need
 from veridical.models.text_fields import FIELDS, check_texts
 
 OPEN_CLASS = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
@@ -88,7 +89,7 @@ _NO_UNIT = -1
 
 
 @dataclass(frozen=True)
-class PosImportance:
+class PosImportance(Metric):
     """The share of importance on words of open classes: adjectives, adverbs, interjections, nouns, names and verbs.
 
     Importance is the absolute score over the sum of a document's. The details are, for each universal part of speech,
@@ -96,17 +97,14 @@ class PosImportance:
     """
 
     tagger: str = "spacy"
-    needs: ClassVar[frozenset[Need]] = frozenset({"text"})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.TEXT})
     meaning: ClassVar[str] = "The share of importance on words that carry content, as nouns, verbs and adjectives do."
     weakness: ClassVar[str] = (
         "Describes and does not judge: a model may well decide on 'not'. The tagger reads English and makes mistakes."
     )
-    fewest: ClassVar[int] = 2
-    percent: ClassVar[bool] = False
     ranks: ClassVar[bool] = False
     comparable: ClassVar[bool] = True
-    greater_is_better: ClassVar[bool] = True
-    presets: ClassVar[dict[str, dict[str, object]]] = {"saloss": {}}
+    presets: ClassVar[Presets] = {"saloss": {}}
 
     def questions(self, units: int) -> int:
         return 0

@@ -8,13 +8,14 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.masking import Case
 from veridical.masking.ranking import places, top
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import Measured, Metric, Need
 
 
 @dataclass(frozen=True)
-class PostHocAccuracy:
+class PostHocAccuracy(Metric):
     """1 where the `words` that matter most, in the order of the text, get the class of the whole text, else 0.
 
     The model's own decision counts, not the gold label. Mask layers are trained with `eraser=zero`.
@@ -22,18 +23,14 @@ class PostHocAccuracy:
 
     words: int = 4
     eraser: str = "delete"
-    needs: ClassVar[frozenset[Need]] = frozenset({"classes"})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
     meaning: ClassVar[str] = "How often the first words alone get the same class as the whole text."
     weakness: ClassVar[str] = (
         "Always 1 for texts with no more words than are kept, and often for a class that the model falls back to. A "
         "fixed number of words is all of a short text and little of a long one."
     )
-    fewest: ClassVar[int] = 2
     percent: ClassVar[bool] = True
-    ranks: ClassVar[bool] = True
-    comparable: ClassVar[bool] = False
-    greater_is_better: ClassVar[bool] = True
-    presets: ClassVar[dict[str, dict[str, object]]] = {"scc": {}, "scc-trained": {"eraser": "zero"}}
+    presets: ClassVar[Presets] = {"scc": {}, "scc-trained": {"eraser": "zero"}}
 
     def questions(self, units: int) -> int:
         return 1

@@ -8,13 +8,14 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.masking import Case
 from veridical.masking.ranking import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share, top
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import Measured, Metric, Need
 
 
 @dataclass(frozen=True)
-class PredictionAgreement:
+class PredictionAgreement(Metric):
     """1 where the words of the explanation, all others masked, get the class of the whole text, else 0.
 
     These are the first `ratio` of the words, or with `words=high-positive` those with more than the mean of the
@@ -25,18 +26,14 @@ class PredictionAgreement:
     words: Literal["top", "high-positive"] = "top"
     ratio: float = 0.3
     eraser: str = "mask"
-    needs: ClassVar[frozenset[Need]] = frozenset({"classes"})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
     meaning: ClassVar[str] = "How often the words of the explanation alone get the same class as the whole text."
     weakness: ClassVar[str] = (
         "Easy for a class that the model falls back to: a fully masked text may agree. Says nothing of the order "
         "among the words that are kept."
     )
-    fewest: ClassVar[int] = 2
     percent: ClassVar[bool] = True
-    ranks: ClassVar[bool] = True
-    comparable: ClassVar[bool] = False
-    greater_is_better: ClassVar[bool] = True
-    presets: ClassVar[dict[str, dict[str, object]]] = {"l2e": {}, "l2e-labels": {"words": "high-positive"}}
+    presets: ClassVar[Presets] = {"l2e": {}, "l2e-labels": {"words": "high-positive"}}
 
     def questions(self, units: int) -> int:
         return 1

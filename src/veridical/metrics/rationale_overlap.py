@@ -9,9 +9,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.masking import Case
 from veridical.masking.ranking import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import Measured, Metric, Need
 from veridical.metrics.evidence import Field, gold, is_stop_word, judged
 
 Words = Literal["high-positive", "top", "top-k", "as-many"]
@@ -20,7 +21,7 @@ _FERRET: dict[str, object] = {"words": "top-k", "positive": True, "empty": "zero
 
 
 @dataclass(frozen=True)
-class Overlap:
+class Overlap(Metric):
     """What the four have in common: which words an explanation picks, and how many of them are marked.
 
     `words` says what is picked: `high-positive`, scores above the mean of the positive ones (or all positive ones if
@@ -35,13 +36,10 @@ class Overlap:
     positive: bool = False
     stop_words: bool = True
     empty: Literal["undefined", "zero"] = "undefined"
-    needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
-    fewest: ClassVar[int] = 2
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.EVIDENCE})
     percent: ClassVar[bool] = True
-    ranks: ClassVar[bool] = True
     comparable: ClassVar[bool] = True
-    greater_is_better: ClassVar[bool] = True
-    presets: ClassVar[dict[str, dict[str, object]]] = {
+    presets: ClassVar[Presets] = {
         "l2e": {},
         "l2e-code": {"stop_words": False},
         "ferret": _FERRET,
@@ -131,7 +129,7 @@ class RationaleIoU(Overlap):
 
     meaning: ClassVar[str] = "The words that the explanation picks and people marked, over those of either."
     weakness: ClassVar[str] = RationaleF1.weakness
-    presets: ClassVar[dict[str, dict[str, object]]] = {"ferret": _FERRET}
+    presets: ClassVar[Presets] = {"ferret": _FERRET}
 
     @staticmethod
     def measure(both: Tensor, picked: Tensor, marked: Tensor) -> Tensor:
@@ -146,7 +144,7 @@ def _stop_words(case: Case) -> Tensor:
 
 
 @dataclass(frozen=True)
-class RationaleRecallAtK:
+class RationaleRecallAtK(Metric):
     """The share of the words people marked that are among the first `k`.
 
     `field` judges one text of a pair only. Documents without a marked word are undefined.
@@ -154,17 +152,13 @@ class RationaleRecallAtK:
 
     k: int = 5
     field: Field = "all"
-    needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.EVIDENCE})
     meaning: ClassVar[str] = "The share of the words people marked that are among the first k of the explanation."
     weakness: ClassVar[str] = (
         "Shows whether people would agree, not whether the model used these words. Cannot reach 1 where more than k "
         "words are marked."
     )
-    fewest: ClassVar[int] = 2
-    percent: ClassVar[bool] = False
-    ranks: ClassVar[bool] = True
     comparable: ClassVar[bool] = True
-    greater_is_better: ClassVar[bool] = True
 
     def questions(self, units: int) -> int:
         return 0

@@ -9,13 +9,14 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets
 from veridical.masking import Case
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import Measured, Metric, Need
 from veridical.metrics.evidence import Field, per_document
 
 
 @dataclass(frozen=True)
-class RationaleAUC:
+class RationaleAUC(Metric):
     """The area under the ROC curve of each document: how often a marked word scores above an unmarked one.
 
     Equal scores count half. `field` judges one text of a pair only, as the source or the target of a translation.
@@ -23,18 +24,14 @@ class RationaleAUC:
     """
 
     field: Field = "all"
-    needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.EVIDENCE})
     meaning: ClassVar[str] = "How often a word that people marked scores above one that they did not; 0.5 is chance."
     weakness: ClassVar[str] = (
         "Shows whether people would agree, not whether the model used these words. Words that nobody would look at "
         "count as much as the first ones."
     )
-    fewest: ClassVar[int] = 2
-    percent: ClassVar[bool] = False
-    ranks: ClassVar[bool] = True
     comparable: ClassVar[bool] = True
-    greater_is_better: ClassVar[bool] = True
-    presets: ClassVar[dict[str, dict[str, object]]] = {
+    presets: ClassVar[Presets] = {
         "smat": {},
         "smat-source": {"field": "text"},
         "smat-target": {"field": "text_pair"},
@@ -58,7 +55,7 @@ Area = Literal["steps", "trapezoid"]
 
 
 @dataclass(frozen=True)
-class RationaleAveragePrecision:
+class RationaleAveragePrecision(Metric):
     """The area under the curve of precision over recall, as more and more of the ranking is taken.
 
     Words of equal score are taken together. `area` adds steps, as the average precision is defined, or trapezoids.
@@ -69,18 +66,14 @@ class RationaleAveragePrecision:
     area: Area = "steps"
     positive: bool = False
     field: Field = "all"
-    needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.EVIDENCE})
     meaning: ClassVar[str] = "How early in the ranking the words come that people marked: 1 when they are the first."
     weakness: ClassVar[str] = (
         "Shows whether people would agree, not whether the model used these words. What chance reaches is the share of "
         "marked words, which differs between documents."
     )
-    fewest: ClassVar[int] = 2
-    percent: ClassVar[bool] = False
-    ranks: ClassVar[bool] = True
     comparable: ClassVar[bool] = True
-    greater_is_better: ClassVar[bool] = True
-    presets: ClassVar[dict[str, dict[str, object]]] = {
+    presets: ClassVar[Presets] = {
         "smat": {},
         "eraser": {"area": "trapezoid"},
         "ferret": {"area": "trapezoid", "positive": True},

@@ -10,12 +10,12 @@ from torch import Tensor
 
 from veridical.masking import Case
 from veridical.masking.ranking import places
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import Measured, Metric, Need
 from veridical.metrics.evidence import gold
 
 
 @dataclass(frozen=True)
-class ReasonsOnTop:
+class ReasonsOnTop(Metric):
     """1 when every true reason scores above every other word, else 0: the mean says how often they are on top.
 
     For data whose evidence is the reason and not an opinion, as planted data. A reason that shares its score with
@@ -23,17 +23,14 @@ class ReasonsOnTop:
     words are reasons, or none, are undefined.
     """
 
-    needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.EVIDENCE})
     meaning: ClassVar[str] = "How often every true reason scores above every other word."
     weakness: ClassVar[str] = (
         "Only as true as the evidence is the reason: right for planted data and a model that has learned it. One "
         "reason out of place counts as much as all; the share tells them apart."
     )
-    fewest: ClassVar[int] = 2
     percent: ClassVar[bool] = True
-    ranks: ClassVar[bool] = True
     comparable: ClassVar[bool] = True
-    greater_is_better: ClassVar[bool] = True
 
     def questions(self, units: int) -> int:
         return 0

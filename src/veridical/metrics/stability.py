@@ -11,11 +11,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from veridical.core.component import Presets
 from veridical.core.errors import InputError
 from veridical.core.example import Example, Unit
 from veridical.core.explanation import Explanation
 from veridical.masking.ranking import NEUTRAL, levels, places, share
-from veridical.metrics.base import Measured, Need
+from veridical.metrics.base import CorpusMetric, Measured, Need
 from veridical.metrics.evidence import Keep, kept, marked
 from veridical.metrics.similarity import (
     NOBODY,
@@ -35,7 +36,7 @@ Words = Literal["labels", "pooled", "top"]
 
 
 @dataclass(frozen=True)
-class Stability:
+class Stability(CorpusMetric):
     """The overlap (intersection over union) of an explanation's words with those of the most similar documents.
 
     Neighbours are the `count` most similar documents with the same prediction, by n-grams (`lexical`) or by the vectors
@@ -54,7 +55,7 @@ class Stability:
     compare: Literal["documents", "rationales"] = "documents"
     orders: Orders = "sum"
     encoder: str = "embedded"
-    needs: ClassVar[frozenset[Need]] = frozenset({"text"})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.TEXT})
     meaning: ClassVar[str] = (
         "How much of an explanation's words it shares with the explanations of the most similar documents that have "
         "the same prediction."
@@ -63,12 +64,10 @@ class Stability:
         "Depends on how similar the most similar documents are, so more documents help. Explanations that ignore the "
         "model are very stable: always name the same words."
     )
-    fewest: ClassVar[int] = 2
     percent: ClassVar[bool] = True
     ranks: ClassVar[bool] = False
     comparable: ClassVar[bool] = True
-    greater_is_better: ClassVar[bool] = True
-    presets: ClassVar[dict[str, dict[str, object]]] = {
+    presets: ClassVar[Presets] = {
         "l2e": {},
         "l2e-ranking": {"words": "top"},
         "l2e-code": {"words": "pooled", "orders": "mean"},

@@ -4,6 +4,6 @@ Only this package knows of sub-tokens, special tokens, padding and windows; outs
 """
 
 from veridical.models.batch import Batch, Output, Rows
-from veridical.models.classifier import Classifier
+from veridical.models.classifier import Ability, Classifier
 
-__all__ = ["Batch", "Classifier", "Output", "Rows"]
+__all__ = ["Ability", "Batch", "Classifier", "Output", "Rows"]

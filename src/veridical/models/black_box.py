@@ -13,7 +13,7 @@ from torch import Tensor
 from veridical.core.errors import ModelError, UsageError
 from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.models.batch import Batch, Output, Rows
-from veridical.models.classifier import Classifier
+from veridical.models.classifier import Ability, Classifier
 from veridical.models.text_fields import FIELDS, check_hold, check_texts
 from veridical.models.units import word_spans
 
@@ -39,7 +39,7 @@ class BlackBox(Classifier):
     """
 
     kind = "black-box"
-    provides = frozenset({"delete", "mask"})
+    provides = frozenset({Ability.DELETE, Ability.MASK})
 
     def __init__(
         self,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from os import PathLike
 from typing import Any
 
@@ -20,20 +21,45 @@ VALUE = "value"
 """The name of a regression model's only target."""
 
 
+class Ability(StrEnum):
+    """What a model can give beside its outputs; a method that needs more than a model has is refused by name."""
+
+    GRADIENTS = "gradients"
+    EMBEDDINGS = "embeddings"
+    HIDDEN = "hidden"  # the states of all layers
+    ATTENTIONS = "attentions"
+    CLS_ATTENTIONS = "cls-attentions"  # what the first token attends to
+    ATTENTION_GRADIENTS = "attention-gradients"  # the output can be differentiated by attentions
+    BERT_LAYERS = "bert-layers"  # a stack of layers of BERT's kind, for rules made for them
+    # The ways of taking words away that it has the means for:
+    DELETE = "delete"
+    MASK = "mask"
+    PAD = "pad"
+    PAD_ATTN = "pad_attn"
+    ZERO = "zero"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a classifier was loaded from, and with which settings: what it takes to load it again."""
+
+    source: str
+    settings: Mapping[str, Any]
+
+
 class Classifier(ABC):
     """A model that can be asked about whole examples and about parts of them.
 
     `labels` are the class names in output order, empty for regression. `provides` says what the model can give beside
-    its outputs: `gradients`, `attentions`, `cls-attentions` (what the first token attends to), `attention-gradients`
-    (the output can be differentiated by them), `embeddings`, `hidden` states, `bert-layers` (it is a stack of layers of
-    BERT's kind, for rules made for them), and the erasers it knows; a method that needs more is refused by name.
-    `trained_on` names the data a model was trained on, where that is known.
+    its outputs. `trained_on` names the data a model was trained on, and
+    `origin` says where it was loaded from, where that is known.
     """
 
     kind: str
     labels: tuple[str, ...]
-    provides: frozenset[str] = frozenset()
+    provides: frozenset[Ability] = frozenset()
     trained_on: str | None = None
+    origin: Origin | None = None
 
     @classmethod
     def load(cls, source: Any, **settings: Any) -> Classifier:
@@ -115,7 +141,7 @@ class Classifier(ABC):
             return torch.tensor([_number(example) for example in examples])
         return torch.tensor([self.target_index(example.label, example.id) for example in examples])
 
-    def require(self, *abilities: str, asker: str) -> None:
+    def require(self, *abilities: Ability, asker: str) -> None:
         """Refuse, by name, what this model cannot give."""
         if missing := [ability for ability in abilities if ability not in self.provides]:
             able = ", ".join(sorted(self.provides)) or "outputs only"

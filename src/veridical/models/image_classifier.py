@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 from veridical.core.errors import InputError, ModelError
 from veridical.core.example import IMAGE, Example, Image, Unit
 from veridical.models.batch import Batch, Rows
+from veridical.models.classifier import Ability
 from veridical.models.transformer import Transformer, additive_mask
 
 _GREY, _BLACK = 0.5, 0.0
@@ -29,7 +30,14 @@ class ImageClassifier(Transformer):
     """
 
     kind = "image"
-    provides = Transformer.provides | {"bert-layers", "delete", "mask", "pad", "pad_attn", "zero"}
+    provides = Transformer.provides | {
+        Ability.BERT_LAYERS,
+        Ability.DELETE,
+        Ability.MASK,
+        Ability.PAD,
+        Ability.PAD_ATTN,
+        Ability.ZERO,
+    }
 
     def __init__(
         self, model: PreTrainedModel, *, mean: float | Sequence[float] = 0.5, std: float | Sequence[float] = 0.5

@@ -18,12 +18,12 @@ from transformers import (
 )
 from transformers.utils import cached_file
 
+from veridical.core.component import unknown
 from veridical.core.errors import ModelError, UsageError
-from veridical.core.registry import unknown
 from veridical.data import to_train_on
 from veridical.data.hub import only_local
 from veridical.models.black_box import BlackBox
-from veridical.models.classifier import Classifier
+from veridical.models.classifier import Classifier, Origin
 from veridical.models.image_classifier import ImageClassifier
 from veridical.models.text_classifier import TextClassifier
 from veridical.models.transformer import SETTINGS, Transformer, quietly
@@ -146,6 +146,7 @@ def _from_folder(source: str, settings: dict[str, Any]) -> Classifier:
     if settings:
         classifier = wrap(model, tokenizer, **{**saved, **settings})
     classifier.trained_on = training_data(source)
+    classifier.origin = Origin(source, settings)
     return classifier
 
 

@@ -17,6 +17,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from veridical.core.errors import InputError, ModelError, UnsupportedError, UsageError
 from veridical.core.example import PAIR, Example
 from veridical.models.batch import Batch, Rows
+from veridical.models.classifier import Ability
 from veridical.models.frames import Frame, TokenRow, frame_of, truncate, windows
 from veridical.models.text_fields import FIELDS, check_hold, check_texts
 from veridical.models.transformer import Transformer, additive_mask
@@ -211,19 +212,19 @@ class TextClassifier(Transformer):
             )
         return additive_mask(weight)
 
-    def _abilities(self) -> frozenset[str]:
-        abilities = Transformer.provides | {"delete", "pad", "pad_attn", "zero"}
+    def _abilities(self) -> frozenset[Ability]:
+        abilities = Transformer.provides | {Ability.DELETE, Ability.PAD, Ability.PAD_ATTN, Ability.ZERO}
         if self.tokenizer.mask_token_id is not None:
-            abilities |= {"mask"}
+            abilities |= {Ability.MASK}
         if self.model.config.model_type in _BERT_LIKE:
-            abilities |= {"bert-layers"}
+            abilities |= {Ability.BERT_LAYERS}
         if self.model.config.model_type == "longformer":
             # Its local attention has no full matrices; only the first token, which sees everything, has a full row,
             # and of that the model shows a copy that its output does not depend on.
-            abilities -= {"attentions", "attention-gradients"}
+            abilities -= {Ability.ATTENTIONS, Ability.ATTENTION_GRADIENTS}
         if self._decides_on_last_token:
             # Here the first token sees only itself, and who attends to whom depends on the order before anything else.
-            abilities -= {"attentions", "cls-attentions", "attention-gradients"}
+            abilities -= {Ability.ATTENTIONS, Ability.CLS_ATTENTIONS, Ability.ATTENTION_GRADIENTS}
         return abilities
 
 

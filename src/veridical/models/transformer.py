@@ -19,7 +19,7 @@ from transformers.utils import logging
 
 from veridical.core.errors import ModelError, StorageError
 from veridical.models.batch import Output, Rows
-from veridical.models.classifier import Classifier
+from veridical.models.classifier import Ability, Classifier
 
 SETTINGS = "veridical.json"
 """The file beside the weights that remembers how the classifier is used: units, length limit, windows."""
@@ -32,7 +32,16 @@ class Transformer(Classifier):
     positions and pooling are its own, but sees the vectors we hand it.
     """
 
-    provides = frozenset({"gradients", "attentions", "attention-gradients", "cls-attentions", "embeddings", "hidden"})
+    provides = frozenset(
+        {
+            Ability.GRADIENTS,
+            Ability.ATTENTIONS,
+            Ability.ATTENTION_GRADIENTS,
+            Ability.CLS_ATTENTIONS,
+            Ability.EMBEDDINGS,
+            Ability.HIDDEN,
+        }
+    )
 
     def __init__(self, model: PreTrainedModel) -> None:
         _check_head(model)

@@ -1,5 +1,6 @@
 """Training losses, one per file; each gives named terms that are logged apart and summed."""
 
+from veridical.models import Ability
 from veridical.objectives.base import Objective
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.explanation_guided import ExplanationGuided
@@ -24,6 +25,8 @@ OBJECTIVES = Objectives(
         "random-erasure": RandomErasure,
         "rationale": Rationale,
     },
+    required=("needs",),
+    abilities=Ability,
 )
 
 __all__ = [

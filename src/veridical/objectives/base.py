@@ -9,9 +9,9 @@ from torch import Tensor
 
 from veridical.core.example import Example
 from veridical.masking import Case
-from veridical.models import Batch, Classifier, Output
+from veridical.models import Ability, Batch, Classifier, Output
 
-ATTENTIONS = frozenset({"attentions", "cls-attentions"})
+ATTENTIONS = frozenset({Ability.ATTENTIONS, Ability.CLS_ATTENTIONS})
 """The needs for which the forward pass returns attentions; while it is trained, the model drops none of them out."""
 
 
@@ -29,7 +29,7 @@ class Objective(Protocol):
     """
 
     @property
-    def needs(self) -> frozenset[str]: ...
+    def needs(self) -> frozenset[Ability]: ...
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         """Named terms; the trainer minimises their sum."""
@@ -50,6 +50,6 @@ def prepare(objective: Objective, classifier: Classifier, examples: Sequence[Exa
     return objective.prepared(classifier, examples) if isinstance(objective, Preparing) else objective
 
 
-def forward(classifier: Classifier, batch: Batch, needs: frozenset[str]) -> Output:
+def forward(classifier: Classifier, batch: Batch, needs: frozenset[Ability]) -> Output:
     """The forward pass of a training step, with what an objective needs of it."""
-    return classifier.forward(batch, attentions=bool(needs & ATTENTIONS), hidden="hidden" in needs)
+    return classifier.forward(batch, attentions=bool(needs & ATTENTIONS), hidden=Ability.HIDDEN in needs)

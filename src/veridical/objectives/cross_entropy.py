@@ -8,8 +8,9 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn import functional
 
-from veridical.core.limits import Probability, check_limits
+from veridical.core.component import Probability, check
 from veridical.masking import Case
+from veridical.models import Ability
 
 
 @dataclass(frozen=True)
@@ -17,10 +18,10 @@ class CrossEntropy:
     """The baseline that every explanation-aware objective adds to. `smoothing` spreads some of the target mass."""
 
     smoothing: Probability = 0.0
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[Ability]] = frozenset()
 
     def __post_init__(self) -> None:
-        check_limits(self)
+        check(self)
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         logits, gold = case.output.logits, case.gold.to(case.output.logits.device)

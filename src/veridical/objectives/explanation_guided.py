@@ -9,14 +9,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from veridical.core.limits import Count, Share, Weight, check_limits
+from veridical.core.component import Count, Share, Weight, check
 from veridical.explainers.attention import last_cls
 from veridical.explainers.deep_lift import contributions
 from veridical.explainers.embedding_gradients import aggregate, input_gradient
 from veridical.explainers.integrated_gradients import quadrature
 from veridical.masking import ERASERS, Case
 from veridical.masking.ranking import places, share
-from veridical.models import Classifier, Output, Rows
+from veridical.models import Ability, Classifier, Output, Rows
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.portion import kl, mean_over_examples, portion
 
@@ -89,14 +89,14 @@ class ExplanationGuided:
     every: Count = 1
 
     def __post_init__(self) -> None:
-        check_limits(self)
+        check(self)
 
     @property
-    def needs(self) -> frozenset[str]:
+    def needs(self) -> frozenset[Ability]:
         if not self.weight:
             return frozenset()
-        replacing = "embeddings" if self.replace == "random" else ERASERS[self.replace].needs
-        return frozenset({"cls-attentions", "embeddings", "gradients", replacing})
+        replacing = Ability.EMBEDDINGS if self.replace == "random" else ERASERS[self.replace].needs
+        return frozenset({Ability.CLS_ATTENTIONS, Ability.EMBEDDINGS, Ability.GRADIENTS, replacing})
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         return {**CrossEntropy()(case), **self.terms(case)}

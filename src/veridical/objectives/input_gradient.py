@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from veridical.core.limits import Count, Weight, check_limits
+from veridical.core.component import Count, Weight, check
 from veridical.masking import Case
-from veridical.models import Classifier
+from veridical.models import Ability, Classifier
 from veridical.models.transformer import Transformer
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.portion import embeddings_of, outputs_of, portion
@@ -33,11 +33,11 @@ class InputGradient:
     every: Count = 1
 
     def __post_init__(self) -> None:
-        check_limits(self)
+        check(self)
 
     @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"embeddings", "gradients"}) if self.weight else frozenset()
+    def needs(self) -> frozenset[Ability]:
+        return frozenset({Ability.EMBEDDINGS, Ability.GRADIENTS}) if self.weight else frozenset()
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         return {**CrossEntropy()(case), **self.terms(case)}

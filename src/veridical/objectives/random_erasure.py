@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from veridical.core.component import Probability, Weight, check
 from veridical.core.errors import UnsupportedError
 from veridical.core.example import Example
-from veridical.core.limits import Probability, Weight, check_limits
 from veridical.masking import ERASERS, Case
-from veridical.models import Classifier
+from veridical.models import Ability, Classifier
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.erased import outputs_of_kept
 
@@ -39,11 +39,11 @@ class RandomErasure:
     weights: ClassVar[tuple[str, ...]] = ("weight", "empty")
 
     def __post_init__(self) -> None:
-        check_limits(self)
+        check(self)
         ERASERS.create(self.eraser)  # a wrong name is told now, not when training starts
 
     @property
-    def needs(self) -> frozenset[str]:
+    def needs(self) -> frozenset[Ability]:
         return frozenset({ERASERS.create(self.eraser).needs}) if self.weight or self.empty else frozenset()
 
     def prepared(self, classifier: Classifier, examples: Sequence[Example]) -> RandomErasure:

@@ -9,14 +9,14 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from veridical.core.component import Positive, Share, Weight, check
 from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.example import Example
-from veridical.core.limits import Positive, Share, Weight, check_limits
 from veridical.explainers.attention import last_cls
 from veridical.explainers.embedding_gradients import input_gradient
 from veridical.masking import ERASERS, Case
 from veridical.masking.ranking import places, share, top
-from veridical.models import Classifier, Rows
+from veridical.models import Ability, Classifier, Rows
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.erased import outputs_of_kept
 
@@ -48,16 +48,18 @@ class Rationale:
     weights: ClassVar[tuple[str, ...]] = ("sufficiency", "comprehensiveness")
 
     def __post_init__(self) -> None:
-        check_limits(self)
-        if ERASERS.create(self.eraser).needs == "delete" and self.keep == "soft":
+        check(self)
+        if ERASERS.create(self.eraser).needs == Ability.DELETE and self.keep == "soft":
             raise UsageError("a word cannot be half deleted", remedy="Use keep=hard, or eraser=zero, mask or pad.")
 
     @property
-    def needs(self) -> frozenset[str]:
+    def needs(self) -> frozenset[Ability]:
         if not (self.sufficiency or self.comprehensiveness):
             return frozenset()
-        reading = {"cls-attentions"} if self.attribution == "attention" else {"embeddings", "gradients"}
-        softly = {"embeddings"} if self.keep == "soft" else set()
+        reading = (
+            {Ability.CLS_ATTENTIONS} if self.attribution == "attention" else {Ability.EMBEDDINGS, Ability.GRADIENTS}
+        )
+        softly = {Ability.EMBEDDINGS} if self.keep == "soft" else set()
         return frozenset({ERASERS.create(self.eraser).needs, *reading, *softly})
 
     def prepared(self, classifier: Classifier, examples: Sequence[Example]) -> Rationale:

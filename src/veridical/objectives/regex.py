@@ -8,8 +8,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from veridical.core.limits import Count, Number, Positive, Share, Weight, check_limits
+from veridical.core.component import Count, Number, Positive, Share, Weight, check
 from veridical.masking import Case
+from veridical.models import Ability
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.explanation_guided import Attribution, Direction, ExplanationGuided, Replacement, Sharing
 from veridical.objectives.input_gradient import InputGradient
@@ -51,10 +52,10 @@ class Regex:
     every: Count = 8
 
     def __post_init__(self) -> None:
-        check_limits(self)
+        check(self)
 
     @property
-    def needs(self) -> frozenset[str]:
+    def needs(self) -> frozenset[Ability]:
         return frozenset().union(*(part.needs for part in self.parts))
 
     @property

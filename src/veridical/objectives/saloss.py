@@ -9,11 +9,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from veridical.core.component import Presets, Weight, check
 from veridical.core.example import Example
-from veridical.core.limits import Weight, check_limits
 from veridical.explainers.attention import first_token_mean, last_cls
 from veridical.masking import Case
-from veridical.models import Classifier, Rows
+from veridical.models import Ability, Classifier, Rows
 from veridical.objectives.base import Objective
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.portion import kl, mean_over_examples
@@ -40,17 +40,15 @@ class SaLoss:
     normaliser: Literal["softmax", "sum"] = "softmax"
     form: Literal["text", "code"] = "text"
     weights: ClassVar[tuple[str, ...]] = ("lam",)
-    presets: ClassVar[dict[str, dict[str, object]]] = {
-        "saloss-code": {"salience": "textrank(preset=saloss-code)", "form": "code"}
-    }
+    presets: ClassVar[Presets] = {"saloss-code": {"salience": "textrank(preset=saloss-code)", "form": "code"}}
 
     def __post_init__(self) -> None:
-        check_limits(self)
+        check(self)
         SALIENCES.create(self.salience)  # a wrong name is told now, not when training starts
 
     @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"cls-attentions"}) if self.lam else frozenset()
+    def needs(self) -> frozenset[Ability]:
+        return frozenset({Ability.CLS_ATTENTIONS}) if self.lam else frozenset()
 
     def prepared(self, classifier: Classifier, examples: Sequence[Example]) -> Objective:
         if not self.lam:
@@ -73,7 +71,7 @@ class SaLossOf:
     score: Scorer
 
     @property
-    def needs(self) -> frozenset[str]:
+    def needs(self) -> frozenset[Ability]:
         return self.settings.needs
 
     def __call__(self, case: Case) -> dict[str, Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from veridical.core.example import Example
 from veridical.core.registry import Registry
 from veridical.core.syntax import parse
 from veridical.masking import Case
-from veridical.models import Classifier
+from veridical.models import Ability, Classifier
 from veridical.objectives.base import Objective, prepare
 
 _SUM = "sum"
@@ -27,7 +28,7 @@ class Sum:
     parts: tuple[Objective, ...]
 
     @property
-    def needs(self) -> frozenset[str]:
+    def needs(self) -> frozenset[Ability]:
         return frozenset().union(*(part.needs for part in self.parts))
 
     @property
@@ -63,9 +64,9 @@ def base_of(objective: Objective) -> float:
 class Objectives(Registry[Objective]):
     """The table of objectives, which also reads and writes sums: `saloss(lam=0.01) + regex`."""
 
-    def create(self, what: str | Objective) -> Objective:
+    def create(self, what: str | os.PathLike[str] | Objective) -> Objective:
         if not isinstance(what, str):
-            return what
+            return super().create(what)
         return self._added([self.build(term.name, term.options) for term in parse(what)])
 
     def spec(self, thing: Objective) -> dict[str, Any]:

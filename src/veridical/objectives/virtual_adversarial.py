@@ -8,9 +8,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from veridical.core.limits import Count, Number, Positive, Weight, check_limits
+from veridical.core.component import Count, Number, Positive, Weight, check
 from veridical.masking import Case
-from veridical.models import Rows
+from veridical.models import Ability, Rows
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.portion import embeddings_of, gap, outputs_of, portion
 
@@ -40,11 +40,11 @@ class VirtualAdversarial:
     every: Count = 1
 
     def __post_init__(self) -> None:
-        check_limits(self)
+        check(self)
 
     @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"embeddings", "gradients"}) if self.weight else frozenset()
+    def needs(self) -> frozenset[Ability]:
+        return frozenset({Ability.EMBEDDINGS, Ability.GRADIENTS}) if self.weight else frozenset()
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         return {**CrossEntropy()(case), **self.terms(case)}

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from veridical.core.explanation import HUMAN, Explanation
 from veridical.core.files import spec_key
-from veridical.core.files.atomic import appearing
+from veridical.core.storage import text_file
 from veridical.report.colours import AGAINST, FOR, LIGHT, hexadecimal
 from veridical.report.drawing import DARK_VARIABLES, body, called, escaped, heading, legend, number, strongest
 
@@ -98,7 +98,7 @@ def write_page(
     compared. Each is drawn once to a temporary file: memory stays small for thousands of them. The page appears at
     `path` only when it is complete. `top` words are listed under each text; 0 lists none.
     """
-    with tempfile.TemporaryFile() as spool, appearing(path) as page:
+    with tempfile.TemporaryFile() as spool, text_file(path) as page:
         index = _draw(explanations, spool, top)
         page.writelines(_page(index, spool, title))
     return index.count

@@ -15,8 +15,8 @@ from veridical.core.files import ExplanationWriter, spec_key
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Engine
 from veridical.models import Classifier
+from veridical.run.handle import ModelHandle
 from veridical.run.portions import Failure, Given, all_or_raise, as_examples, each, portions
-from veridical.run.specs import explanation_spec
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class _Job:
     ) -> _Job:
         engine, explainer = engine or Engine(), EXPLAINERS.create(method)
         classifier.require(*explainer.needs, asker=EXPLAINERS.name_of(explainer))
-        spec = explanation_spec(classifier, explainer, target, engine, data)
+        spec = ModelHandle.of(classifier).explanation_spec(explainer, target, engine, data)
         return cls(classifier, explainer, target, engine, spec)
 
     def __call__(self, examples: list[Example]) -> list[Explanation | Failure]:

@@ -12,8 +12,8 @@ from typing import Any
 from transformers import TrainerCallback
 
 from veridical.core.errors import InputError, UsageError
-from veridical.core.files.atomic import appearing
 from veridical.core.progress import Progress
+from veridical.core.storage import text_file
 from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.data.name import file_name
 from veridical.explainers import EXPLAINERS
@@ -134,7 +134,7 @@ def _claim(path: Path, spec: dict[str, Any]) -> None:
     told = json.dumps(spec, indent=2, ensure_ascii=False)
     if path.exists() and json.loads(path.read_text(encoding="utf-8")) != json.loads(told):
         raise UsageError(f"{path.parent} holds rationales cut in another way", remedy="Choose another --out.")
-    with appearing(path) as file:
+    with text_file(path) as file:
         file.write(told + "\n")
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable
-from dataclasses import MISSING
 from typing import Any
 
-from veridical.core.registry import Registry, options_of
+from veridical.core.component import Option, options_of
+from veridical.core.registry import Registry
 from veridical.data import catalogue
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS
 from veridical.metrics import METRICS
+from veridical.metrics.base import About
 from veridical.metrics.sets import PRESETS
 from veridical.models.new import MODELS
 from veridical.objectives import OBJECTIVES
@@ -139,19 +140,19 @@ def _first_sentence(cls: type) -> str:
 
 def _direction(cls: Any) -> str:
     """Which way is better; where the options decide, what they say when nothing is chosen."""
-    by_options = isinstance(cls.greater_is_better, property)
-    if by_options and any(option.default is MISSING for option in options_of(cls).values()):
+    owner = next(each for each in cls.__mro__ if "greater_is_better" in vars(each))
+    by_options = isinstance(vars(owner)["greater_is_better"], property) and owner is not About
+    if by_options and any(option.is_required for option in options_of(cls).values()):
         return "depends on the options"
-    greater = cls().greater_is_better if by_options else cls.greater_is_better
+    greater = cls().greater_is_better if by_options or owner is not About else True
     return f"{'higher' if greater else 'lower'} is better{', by default' * by_options}"
 
 
 def _options(cls: type) -> str:
-    hints = typing.get_type_hints(cls)
-    return ", ".join(f"{name}={_default(option, hints[name])}" for name, option in options_of(cls).items()) or "-"
+    return ", ".join(f"{name}={_default(option)}" for name, option in options_of(cls).items()) or "-"
 
 
-def _default(option: Any, hint: Any) -> str:
-    choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
-    default = "..." if option.default is MISSING else str(option.default)
+def _default(option: Option) -> str:
+    choices = typing.get_args(option.hint) if typing.get_origin(option.hint) is typing.Literal else ()
+    default = "..." if option.is_required else str(option.default)
     return "|".join([default, *(str(choice) for choice in choices if str(choice) != default)])

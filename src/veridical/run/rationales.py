@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from veridical.core.component import Share, check
 from veridical.core.errors import UnsupportedError
 from veridical.core.example import PAIR, TEXT
 from veridical.core.explanation import Explanation
 from veridical.core.files import read, spec_key
-from veridical.core.files.atomic import appearing
-from veridical.core.limits import Share, check_limits
 from veridical.core.rationale import Shape, WordOrder, chosen, joined
+from veridical.core.storage import text_file
 from veridical.data import Dataset
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Engine
 from veridical.models import Classifier
 from veridical.run.explain import explain_to_file
+from veridical.run.handle import ModelHandle
 from veridical.run.portions import Failure
-from veridical.run.specs import explanation_spec
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Extraction:
     order: WordOrder = "text"
 
     def __post_init__(self) -> None:
-        check_limits(self)
+        check(self)
 
 
 def extract(
@@ -60,7 +60,7 @@ def extract(
     done = explain_to_file(
         classifier, data.examples, method, explanations, engine=engine, data=data.name, progress=progress
     )
-    key = spec_key(explanation_spec(classifier, method, "predicted", engine, data.name))
+    key = spec_key(ModelHandle.of(classifier).explanation_spec(method, "predicted", engine, data.name))
     scored = {made.example_id: made for made in read(explanations) if spec_key(made.spec) == key}
     field = PAIR if getattr(classifier, "hold", None) == TEXT else TEXT
     _write(folder / f"{split}.jsonl", _rows(data, scored, extraction, field))
@@ -83,5 +83,5 @@ def _cut(explanation: Explanation, extraction: Extraction, field: str) -> str:
 
 
 def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
-    with appearing(path) as file:
+    with text_file(path) as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

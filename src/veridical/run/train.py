@@ -16,13 +16,13 @@ from safetensors import SafetensorError
 from transformers import TrainerCallback
 
 from veridical.core.errors import InputError, StorageError, UsageError
-from veridical.core.files.atomic import OutputLock
+from veridical.core.storage import OutputLock
 from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.models import Classifier
 from veridical.models.loader import RUN_FILE
 from veridical.models.new import start
 from veridical.objectives import OBJECTIVES
-from veridical.run.specs import versions
+from veridical.run.handle import versions
 from veridical.training import Schedule, fit
 from veridical.training.evaluation import evaluate
 from veridical.training.fit import check_classes, remove_checkpoints

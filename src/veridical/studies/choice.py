@@ -24,7 +24,6 @@ from veridical.data import Dataset, in_split, load
 from veridical.data.name import file_name
 from veridical.explainers import EXPLAINERS
 from veridical.metrics import METRICS
-from veridical.metrics.base import subject
 from veridical.models import Classifier
 from veridical.objectives import OBJECTIVES
 from veridical.run.train import Trained, train
@@ -142,7 +141,7 @@ def _one_metric(text: str) -> str:
     metrics = metrics_of(text)
     if len(metrics) != 1:
         raise UsageError(f"{text!r} is not one metric", remedy="Name one: `veridical list metrics`.")
-    if subject(metrics[0]) == "model":
+    if metrics[0].subject == "model":
         raise UsageError(
             f"{text!r} judges models and not their explanations", remedy="Choose by one that judges explanations."
         )

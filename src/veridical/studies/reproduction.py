@@ -12,8 +12,8 @@ from transformers import TrainerCallback
 
 from veridical.audits import Audit
 from veridical.audits.publication import compare_folders
+from veridical.core.component import unknown
 from veridical.core.progress import Progress
-from veridical.core.registry import unknown
 from veridical.data import in_split, load
 from veridical.data.name import file_name
 from veridical.models.loader import RUN_FILE

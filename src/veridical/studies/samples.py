@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from veridical.core.example import Example
-from veridical.core.files.atomic import appearing
+from veridical.core.storage import text_file
 from veridical.data import Dataset, in_split, load
 from veridical.data.name import select
 from veridical.studies.study import Sizes, StudyData
@@ -23,7 +23,7 @@ def data_of(site: StudyData, folder: Path) -> str:
         if not goal.exists():
             goal.parent.mkdir(parents=True, exist_ok=True)
             whole = load(in_split(site.data, split))
-            with appearing(goal) as file:
+            with text_file(goal) as file:
                 file.writelines(_line(example) for example in _drawn(whole, split, count, site.sizes))
     return str(folder)
 

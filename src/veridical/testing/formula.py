@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from veridical.core.example import TEXT, Example, Unit
-from veridical.models import Batch, Classifier, Output, Rows
+from veridical.models import Ability, Batch, Classifier, Output, Rows
 from veridical.models.units import word_spans
 
 _NOTHING = 0
@@ -25,7 +25,17 @@ class Formula(Classifier):
     """
 
     kind = "formula"
-    provides = frozenset({"gradients", "embeddings", "delete", "mask", "pad", "pad_attn", "zero"})
+    provides = frozenset(
+        {
+            Ability.GRADIENTS,
+            Ability.EMBEDDINGS,
+            Ability.DELETE,
+            Ability.MASK,
+            Ability.PAD,
+            Ability.PAD_ATTN,
+            Ability.ZERO,
+        }
+    )
 
     def __init__(
         self, values: Mapping[str, float], function: Callable[[Tensor], Tensor], labels: Sequence[str] = ("no", "yes")

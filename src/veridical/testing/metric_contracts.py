@@ -13,6 +13,7 @@ from veridical.explainers import Random
 from veridical.masking import Case
 from veridical.metrics import METRICS, CorpusMetric, Measured, Metric
 from veridical.metrics import measure as measure_scores
+from veridical.metrics.base import Need
 from veridical.models import Classifier
 from veridical.run.explain import explain
 from veridical.testing.contracts import TOLERANCE, untouched
@@ -91,7 +92,7 @@ def _check_undefined(
     for example, own, value in zip(examples, units, measure(examples).values.tolist(), strict=True):
         if len(own) < metric.fewest:
             assert value != value, f"example {example.id} has {len(own)} units, and yet a value"
-    if "evidence" in metric.needs:
+    if Need.EVIDENCE in metric.needs:
         bare = [replace(example, evidence=()) for example in examples]
         assert measure(bare).values.isnan().all(), "there is a value without evidence"
 

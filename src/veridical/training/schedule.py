@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from veridical.core.limits import Count, Positive, Weight, Within, check_limits
+from veridical.core.component import Count, Positive, Weight, Within, check
 
 DevFigure = Literal["accuracy", "macro_f1", "pearson", "loss"]
 
@@ -37,4 +37,4 @@ class Schedule:
     seed: Annotated[int, Within(0, 2**32 - 1)] = 0
 
     def __post_init__(self) -> None:
-        check_limits(self)
+        check(self)

@@ -17,7 +17,7 @@ from veridical.core.errors import InputError, UsageError
 from veridical.core.example import Image, Unit
 from veridical.core.explanation import Explanation
 from veridical.core.files import ExplanationWriter, convert, parquet, read, read_all, spec_key
-from veridical.core.files.rows import escape, unescape
+from veridical.core.storage import escape, unescape
 
 TEXTS = st.text(st.characters(), max_size=12)  # st.characters() includes surrogates
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

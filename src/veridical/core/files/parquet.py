@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 
 from veridical.core.explanation import Explanation
 from veridical.core.files import problems
-from veridical.core.files.rows import FORMAT, VERSION, FileRow, Key, escape, from_row, unescape
+from veridical.core.files.rows import FORMAT, VERSION, FileRow, Key, from_row
+from veridical.core.storage import escape, unescape
 
 _FORMAT, _VERSION = b"veridical.format", b"veridical.version"
 _SPECS, _JOURNAL = b"veridical.specs", b"veridical.journal"

@@ -47,14 +47,6 @@ def unreadable(path: Path, error: OSError) -> StorageError:
     return StorageError(f"cannot read {path}: {error.strerror or error}", remedy="Check the path and its permissions.")
 
 
-def in_use(path: Path) -> StorageError:
-    """Another process is writing the same file."""
-    return StorageError(
-        f"{path} is being written by another process",
-        remedy="Wait until it has finished, stop it, or choose another output file.",
-    )
-
-
 def cannot_write(path: Path, error: OSError, safe: int, where: str) -> StorageError:
     """The disk is full or refuses; says what is safe."""
     full = error.errno in _FULL

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -119,20 +118,3 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise InputError(f"a spec cannot hold {value!r} ({type(value).__name__})", remedy="Give it as text or a number.")
-
-
-MARK = "\U0010ffff"
-"""A noncharacter: valid in UTF-8, and set aside by Unicode for a program's own use."""
-
-_SPECIAL = re.compile(f"[\ud800-\udfff{MARK}]")
-_ESCAPED = re.compile(f"{MARK}([0-9a-f]{{6}})")
-
-
-def escape(text: str) -> str:
-    """The text without surrogates; `unescape` brings them back."""
-    return text if text.isascii() else _SPECIAL.sub(lambda found: f"{MARK}{ord(found.group()):06x}", text)
-
-
-def unescape(text: str) -> str:
-    """The text that `escape` was given."""
-    return _ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), text) if MARK in text else text

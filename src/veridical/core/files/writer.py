@@ -14,9 +14,9 @@ import pyarrow as pa
 from veridical.core.errors import UsageError
 from veridical.core.explanation import Explanation
 from veridical.core.files import jsonl, parquet, problems
-from veridical.core.files.atomic import OutputLock
 from veridical.core.files.reader import AnyPath, is_parquet, journal_of, keys_of, pending, read
 from veridical.core.files.rows import FileRow, Key, spec_key, to_row
+from veridical.core.storage import OutputLock
 
 
 class ExplanationWriter:

@@ -1,5 +1,7 @@
 """How important word pieces are before any model is asked, one way per file; `saloss` teaches it to attention."""
 
+from typing import Annotated
+
 from veridical.core.registry import Registry
 from veridical.objectives.salience.base import Corpus, Salience
 from veridical.objectives.salience.corpus import Chi2, TfIdf
@@ -9,6 +11,9 @@ SALIENCES: Registry[Salience] = Registry(
     "salience",
     "veridical.saliences",
     {"chi2": Chi2, "random": RandomSalience, "textrank": TextRank, "tf-idf": TfIdf, "uniform": Uniform},
+    required=("fitted",),
 )
 
-__all__ = ["SALIENCES", "Chi2", "Corpus", "Random", "Salience", "TextRank", "TfIdf", "Uniform"]
+SalienceName = Annotated[str, SALIENCES.name_option("a")]
+
+__all__ = ["SALIENCES", "Chi2", "Corpus", "RandomSalience", "Salience", "SalienceName", "TextRank", "TfIdf", "Uniform"]

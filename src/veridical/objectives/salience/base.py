@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from veridical.core.component import Component
 from veridical.core.errors import UnsupportedError
 from veridical.core.example import Example
 from veridical.models import Classifier, Rows
@@ -25,10 +26,12 @@ Scorer = Callable[[WordPieces], Floats]
 _AT_ONCE = 512
 
 
-class Salience(Protocol):
+class Salience(Component):
     """Settings of a salience; `fitted` makes the function that scores texts, which may have seen the training data."""
 
-    def fitted(self, corpus: Corpus) -> Scorer: ...
+    def fitted(self, corpus: Corpus) -> Scorer:
+        """The function that scores texts."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veridical.objectives.salience.base import Corpus, Floats, Scorer, WordPieces, counted
+from veridical.objectives.salience.base import Corpus, Floats, Salience, Scorer, WordPieces, counted
 
 
 @dataclass(frozen=True)
-class TfIdf:
+class TfIdf(Salience):
     """How often a piece occurs in the text, times `ln((1 + N) / (1 + df)) + 1` of the training data, as a unit vector.
 
     N is the number of texts and df that of texts with the piece. Pieces that the training data do not have score 0.
@@ -47,7 +47,7 @@ def look_up(table: Floats, ids: WordPieces) -> Floats:
 
 
 @dataclass(frozen=True)
-class Chi2:
+class Chi2(Salience):
     """The chi-square statistic of a piece's TF-IDF values against the training labels, the same in every text.
 
     The only salience that looks at labels. Pieces that the training data do not have score 0.

@@ -9,14 +9,15 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from veridical.objectives.salience.base import Corpus, Floats, Scorer, WordPieces, counted
+from veridical.core.component import Presets
+from veridical.objectives.salience.base import Corpus, Floats, Salience, Scorer, WordPieces, counted
 
 Edges = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 """From where to where, each edge once in each direction."""
 
 
 @dataclass(frozen=True)
-class TextRank:
+class TextRank(Salience):
     """PageRank of a text's word pieces (Mihalcea & Tarau 2004); two pieces are linked when they stand close somewhere.
 
     Close is a distance below `window`. Each of at most `updates` rounds gives a piece `1 - damping` and `damping` of
@@ -29,9 +30,7 @@ class TextRank:
     damping: float = 0.85
     tolerance: float = 1e-5
     self_loops: bool = False
-    presets: ClassVar[dict[str, dict[str, object]]] = {
-        "saloss-code": {"window": 8, "updates": 2, "tolerance": 0.0, "self_loops": True}
-    }
+    presets: ClassVar[Presets] = {"saloss-code": {"window": 8, "updates": 2, "tolerance": 0.0, "self_loops": True}}
 
     def fitted(self, corpus: Corpus) -> Scorer:
         return self.scores
@@ -66,7 +65,7 @@ class TextRank:
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Salience):
     """All pieces are equally important. A control: what any even attention would do."""
 
     def fitted(self, corpus: Corpus) -> Scorer:
@@ -74,7 +73,7 @@ class Uniform:
 
 
 @dataclass(frozen=True)
-class RandomSalience:
+class RandomSalience(Salience):
     """Chance between 0 and 1, the same for the same text and `seed`. A control: what any uneven attention would do."""
 
     seed: int = 0

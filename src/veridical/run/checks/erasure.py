@@ -11,7 +11,7 @@ from torch import Tensor
 from veridical.explainers import Occlusion
 from veridical.explainers.attention import first_token_mean
 from veridical.masking import ERASERS, Case
-from veridical.models import Rows
+from veridical.models import Ability, Rows
 from veridical.run.checks.finding import Finding, percent
 
 AGREEMENT = 0.8
@@ -97,7 +97,7 @@ ATTENTION = "attention to special tokens"
 
 def special_attention(case: Case) -> Finding:
     """The share of the first token's attention that goes to special tokens and other positions without a unit."""
-    if "cls-attentions" not in case.classifier.provides:
+    if Ability.CLS_ATTENTIONS not in case.classifier.provides:
         return Finding(ATTENTION, "not possible", "The model shows no attention of a first token that sees everything.")
     shares = _shares(case)
     where = "special tokens" + (" and the held text" if getattr(case.classifier, "hold", None) else "")

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from veridical.core.example import TEXT, Example
 from veridical.masking import Case, Engine
-from veridical.models import Classifier
+from veridical.models import Ability, Classifier
 from veridical.run.checks.finding import Finding
 
 ROUNDING = 1e-5
@@ -51,7 +51,7 @@ def batch_invariance(classifier: Classifier, examples: Sequence[Example]) -> Fin
 
 def padding_invariance(classifier: Classifier, examples: Sequence[Example]) -> Finding:
     """Each example alone, as it is and with padding after it."""
-    if "embeddings" not in classifier.provides:
+    if Ability.EMBEDDINGS not in classifier.provides:
         return Finding(PADDING, "not possible", "Such a model is asked with texts, and nothing is padded.")
     found = [gap for example in examples if (gap := _padding_gap(classifier, example)) is not None]
     if not found:

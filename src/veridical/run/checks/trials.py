@@ -12,6 +12,7 @@ from torch import Tensor
 from veridical.core.errors import UnsupportedError
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import ERASERS, Case
+from veridical.models import Ability
 from veridical.run.checks.erasure import ATTENTION, RANKING, usable
 from veridical.run.checks.finding import Finding, Verdict, percent
 
@@ -144,7 +145,7 @@ def _notes(trial: Trial, checks: Mapping[str, Finding]) -> Iterator[Finding]:
     ranking, attention = checks[RANKING], checks[ATTENTION]
     if hasattr(trial.explainer, "eraser") and ranking.verdict == "warning":
         yield replace(ranking, meaning="other erasers rank words otherwise, rank correlation", remedy="")
-    if "cls-attentions" in trial.explainer.needs and attention.verdict == "warning":
+    if Ability.CLS_ATTENTIONS in trial.explainer.needs and attention.verdict == "warning":
         yield replace(attention, meaning="of the attention, positions without a score take", remedy="")
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from veridical.core.component import Count, Positive, Share, check
 from veridical.core.errors import UsageError
-from veridical.core.limits import Count, Positive, Share, check_limits
 from veridical.objectives import OBJECTIVES
 from veridical.run.rationales import Extraction
 from veridical.training import Schedule
@@ -19,7 +19,7 @@ class Thing:
     name: str = "thing"
 
     def __post_init__(self):
-        check_limits(self)
+        check(self)
 
 
 @pytest.mark.parametrize("options", [{}, {"ratio": 1.0}, {"steps": 1}, {"ratio": 1e-9, "steps": 10**9, "rate": 1e9}])

@@ -1,0 +1,112 @@
+"""Files that are whole or not there at all, one writer at a time, and any Python text as valid Unicode.
+
+A Python `str` may hold lone surrogates (a tweet cut in the middle of an emoji), which neither UTF-8 nor Arrow can.
+JSON's own escapes do not help: they would join two neighbouring surrogates into one character. So a surrogate is
+written as a mark that no real text contains and its code; every other text stays exactly as it is.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from filelock import FileLock, Timeout
+
+from veridical.core.errors import StorageError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A place to write a file. It appears at `path` when the block ends well, and leaves no trace when it does not."""
+    goal = Path(path)
+    unfinished = goal.with_name(goal.name + ".tmp")
+    try:
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        yield unfinished
+        os.replace(unfinished, goal)
+    except OSError as error:
+        raise cannot_write(goal, error) from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
+
+
+@contextmanager
+def text_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """A text file to write piece by piece, which appears only when it is complete."""
+    with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file that appears only when it is complete."""
+    with text_file(path) as file:
+        file.write(escape(text))
+
+
+def write_json(path: str | os.PathLike[str], value: Any, indent: int = 1, allow_nan: bool = False) -> None:
+    """Write a value as JSON; the file appears only when it is complete."""
+    write_text(path, json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=allow_nan) + "\n")
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Read what `write_json` wrote; an OSError or a ValueError says that it cannot be read."""
+    return json.loads(unescape(Path(path).read_text(encoding="utf-8")))
+
+
+def cannot_write(path: Path, error: OSError) -> StorageError:
+    """The error for a file that the system refuses to write."""
+    reason = "the disk is full" if error.errno in _FULL else (error.strerror or str(error))
+    return StorageError(
+        f"cannot write {path}: {reason}",
+        remedy="Free some space or choose another place, and run the same command again.",
+    )
+
+
+class OutputLock:
+    """Holds `NAME.lock` from construction to `release`; a second holder gets a `StorageError` at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.with_name(path.name + ".lock")
+        self._lock = FileLock(self._file, thread_local=False)  # a writer may be closed by another thread
+        try:
+            self._lock.acquire(blocking=False)
+        except Timeout:
+            raise StorageError(
+                f"{path} is being written by another process",
+                remedy="Wait until it has finished, stop it, or choose another output.",
+            ) from None
+        except OSError as error:
+            raise cannot_write(path, error) from error
+
+    def release(self) -> None:
+        """Let others write. Releasing twice is harmless."""
+        if self._lock.is_locked:
+            # Removed while still held: whoever opened it meanwhile sees a file without a name and tries again.
+            self._file.unlink(missing_ok=True)
+            self._lock.release()
+
+
+MARK = "\U0010ffff"
+"""A noncharacter: valid in UTF-8, and set aside by Unicode for a program's own use."""
+
+_SPECIAL = re.compile(f"[\ud800-\udfff{MARK}]")
+_ESCAPED = re.compile(f"{MARK}([0-9a-f]{{6}})")
+
+
+def escape(text: str) -> str:
+    """The text without surrogates; `unescape` brings them back."""
+    return text if text.isascii() else _SPECIAL.sub(lambda found: f"{MARK}{ord(found.group()):06x}", text)
+
+
+def unescape(text: str) -> str:
+    """The text that `escape` was given."""
+    return _ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), text) if MARK in text else text
