@@ -20,10 +20,11 @@ from veridical.data import load
 from veridical.masking import Case
 from veridical.models import Classifier
 from veridical.models.new import start
-from veridical.models.transformer import quietly
+from veridical.models.pretrained import quietly
 from veridical.objectives import OBJECTIVES
 from veridical.run.handle import versions
-from veridical.training import Schedule, fit
+from veridical.training import Schedule
+from veridical.training.fit import fit
 from veridical.training.fit import remove_checkpoints
 
 CACHE = Path(__file__).parent / ".cache"

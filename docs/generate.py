@@ -20,7 +20,6 @@ import sys
 import typing
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +38,12 @@ from veridical.data.tables import Columns
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS
 from veridical.metrics import METRICS
+from veridical.metrics.attack_entities import FINDERS
+from veridical.metrics.attack_lists import LISTS
+from veridical.metrics.pos_importance import TAGGERS
 from veridical.objectives import OBJECTIVES
 from veridical.objectives.salience import SALIENCES
-from veridical.run.inventory import TABLES
+from veridical.run.inventory import TABLES, option_rows, written_default, written_value
 from veridical.training import Schedule
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,8 +98,13 @@ def listed(name: str, *columns: str) -> str:
 def options(cls: type) -> str:
     """The options of a registered class, one per row."""
     rows = [
-        {"option": name, "default": _default(option), "takes": option.takes, "what it does": option.help}
-        for name, option in options_of(cls).items()
+        {
+            "option": each["name"],
+            "default": f"`{written_default(each)}`" if "default" in each else "required",
+            "takes": each["takes"],
+            "what it does": each["help"],
+        }
+        for each in option_rows(cls)
     ]
     return table(rows) if rows else "No options."
 
@@ -133,14 +140,35 @@ def measured_growth(figure: str, alt: str) -> str:
 def data_in_detail() -> str:
     """A section per named data set that has options."""
     chosen = {name: DATASETS[name] for name in _ours(DATASETS) if options_of(DATASETS[name])}
-    return "\n\n".join(f"### {name}\n\n{_doc(cls)}\n\n{options(cls)}" for name, cls in chosen.items())
+    return "\n\n".join(section for name, cls in chosen.items() for section in _component(name, cls))
 
 
 def objectives_in_detail() -> str:
     """A section per objective."""
+    return "\n\n".join(section for name in _ours(OBJECTIVES) for section in _component(name, OBJECTIVES[name]))
+
+
+def saliences_in_detail() -> str:
+    """A table of saliences, and a section for each that has options."""
+    chosen = [name for name in _ours(SALIENCES) if options_of(SALIENCES[name])]
+    sections = [section for name in chosen for section in _component(name, SALIENCES[name])]
+    return "\n\n".join([listed("saliences", "name", "what it does"), *sections])
+
+
+def metric_tools() -> str:
+    """A section for each thing that the options of a metric can name: finders, lists of names, taggers."""
+    names = {"finder": FINDERS, "lists": LISTS, "tagger": TAGGERS}
     return "\n\n".join(
-        f"### {name}\n\n{_doc(OBJECTIVES[name])}\n\n{options(OBJECTIVES[name])}" for name in _ours(OBJECTIVES)
+        section
+        for option, registry in names.items()
+        for name in _ours(registry)
+        for section in _component(f"{option}={name}", registry[name])
     )
+
+
+def schema_example() -> str:
+    """The options of one metric as JSON Schema."""
+    return f"```json\n{json.dumps(METRICS.schema('decision-flip'), indent=2)}\n```"
 
 
 def commands() -> str:
@@ -198,15 +226,17 @@ PARTS: dict[str, Callable[[], str]] = {
         "Seconds per document, one line per method, on logarithmic scales: at the left they grow with the words of a "
         "document, at the right they stay level, or fall, with the number of documents.",
     ),
-    "data": lambda: listed("data"),
+    "metric-tools": metric_tools,
+    "data": lambda: listed("data", "name", "what it is", "task", "splits", "where"),
     "data-in-detail": data_in_detail,
     "columns": lambda: f"{_doc(Columns)}\n\n{options(Columns)}",
     "models": lambda: listed("models"),
     "erasers": lambda: listed("erasers", "name", "what it does"),
     "objectives": lambda: listed("objectives", "name", "what it does"),
     "objectives-in-detail": objectives_in_detail,
-    "saliences": lambda: listed("saliences", "name", "what it does", "options"),
+    "saliences": saliences_in_detail,
     "schedule": lambda: f"{_doc(Schedule)}\n\n{options(Schedule)}",
+    "schema-example": schema_example,
     "commands": commands,
     "exit-codes": exit_codes,
     "file-columns": file_columns,
@@ -268,6 +298,11 @@ def _explainer(name: str, cls: Any) -> str:
     return "\n\n".join([f"### {name}", _doc(cls), "\n".join(told), options(cls), *_presets(name, cls)])
 
 
+def _component(name: str, cls: Any) -> list[str]:
+    """What a component is, its options and presets, under a heading."""
+    return [f"### {name}", _doc(cls), options(cls), *_presets(name, cls)]
+
+
 def _metric(row: dict[str, str], cls: Any) -> str:
     facts = {"Needs": "needs", "Direction": "direction", "Printed": "printed", "Compares models": "compares models"}
     told = [f"- {fact}: {row[column]}" for fact, column in facts.items()]
@@ -279,7 +314,7 @@ def _metric(row: dict[str, str], cls: Any) -> str:
 
 def _presets(name: str, cls: Any) -> list[str]:
     told = {
-        preset: ", ".join(f"`{key}={value}`" for key, value in chosen.items())
+        preset: ", ".join(f"`{key}={written_value(value)}`" for key, value in chosen.items())
         for preset, chosen in getattr(cls, "presets", {}).items()
     }
     lines = [f"- `{name}(preset={preset})`: {chosen or 'the defaults'}" for preset, chosen in told.items()]
@@ -308,10 +343,6 @@ def _row(param: Any, name: str, hints: dict[str, Any]) -> dict[str, str]:
     default = "required" if param.required else _shown(param.default)
     value = "flag" if getattr(param, "is_flag", False) else _values(hints[param.name])
     return {"name": name, "value": value, "default": default, "meaning": param.help or ""}
-
-
-def _default(option: Any) -> str:
-    return "required" if option.default is MISSING else _shown(option.default)
 
 
 def _shown(value: Any) -> str:

@@ -1,6 +1,7 @@
 """An explainer of your own: what remains when only one word is kept, the opposite of occlusion.
 
-To give it a name that `veridical explain --method` knows, put the class into a package with this entry point:
+The decorator gives it a name for as long as Python runs. To have the name on the command line as well, put the class
+into a package with this entry point:
 
     [project.entry-points."veridical.explainers"]
     insertion = "my_package.insertion:Insertion"
@@ -11,19 +12,21 @@ from typing import ClassVar
 
 import torch
 
-from veridical import Case, Classifier, explain, train
-from veridical.explainers import Scores
+from veridical import Case, Classifier, explain, register, train
+from veridical.core.component import option
+from veridical.explainers import Explainer, Scores
+from veridical.masking import EraserName
 from veridical.masking.case import Scale
 from veridical.testing import check_explainer
 
 
+@register.explainer("insertion")
 @dataclass(frozen=True)
-class Insertion:
+class Insertion(Explainer):
     """How much the target gains when a word is the only one left, compared with no word at all."""
 
-    output: Scale = "logit"
-    eraser: str = "mask"
-    needs: ClassVar[frozenset[str]] = frozenset()
+    output: Scale = option("logit", "What is explained: the logit, or the probability that people read.")
+    eraser: EraserName = option("mask", "How all other words are taken away.")
     cost: ClassVar[str] = "n + 1 forwards"
     meaning: ClassVar[str] = "How much the word alone raises the output above that of an empty text. Signed."
     weakness: ClassVar[str] = "One word is no text, and words that need each other all score 0."
@@ -47,6 +50,6 @@ check_explainer(Insertion())
 print("passes the checks of every explainer")
 
 train("planted", "runs/planted", model="tiny")
-explanation = explain(Classifier.load("runs/planted"), ["it was a beautiful day"], method=Insertion())[0]
+explanation = explain(Classifier.load("runs/planted"), ["it was a beautiful day"], method="insertion(eraser=delete)")[0]
 print(explanation.target, [(unit.text, round(score, 2)) for unit, score in explanation.top(2)])
 print(explanation.spec["method"])

@@ -3,6 +3,8 @@
 >>> from veridical import Classifier, explain
 >>> classifier = Classifier.load("runs/base")
 >>> explain(classifier, ["A gorgeous, witty, seductive movie."], method="occlusion")[0]
+
+Everything that a user calls is here; deeper paths may change.
 """
 
 from __future__ import annotations
@@ -10,50 +12,155 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from veridical import register
+
 if TYPE_CHECKING:
     from veridical.audits.job import audit
+    from veridical.audits.publication import compare_folders as compare
+    from veridical.audits.record import Audit
+    from veridical.audits.statistics.findings import Comparison, Summary
+    from veridical.audits.statistics.gate import gate
+    from veridical.audits.statistics.summary import summarise
+    from veridical.audits.store import load_audit
+    from veridical.core.component import Component, option
+    from veridical.core.errors import VeridicalError
     from veridical.core.example import Example, Image, Unit
     from veridical.core.explanation import Explanation
+    from veridical.core.extraction import Extraction
+    from veridical.core.files import ExplanationWriter, convert
     from veridical.core.files import read_all as read
+    from veridical.core.progress import Progress, Watch
+    from veridical.data import DATASETS, Dataset
     from veridical.data import load as load_data
-    from veridical.masking import Case, Engine
-    from veridical.models import Classifier
+    from veridical.explainers import EXPLAINERS, Explainer, Scores
+    from veridical.masking import ERASERS, Case, Engine, Eraser
+    from veridical.metrics import METRICS, CorpusMetric, Measured, Metric
+    from veridical.models import Ability, Classifier
+    from veridical.models.learned import Learned
+    from veridical.objectives import OBJECTIVES, Objective
+    from veridical.objectives.salience import SALIENCES
     from veridical.run.check import check
-    from veridical.run.explain import explain
+    from veridical.run.explain import explain, explain_to_file
+    from veridical.run.fresh import fresh
+    from veridical.run.handle import ModelHandle
     from veridical.run.predict import predict
     from veridical.run.train import train
+    from veridical.studies.choice import choose
+    from veridical.studies.reproduction import reproduce
+    from veridical.training import Schedule
 
 _HOMES = {
-    "Case": "veridical.masking",
+    # Models and data
+    "Ability": "veridical.models",
     "Classifier": "veridical.models",
-    "Engine": "veridical.masking",
+    "Dataset": "veridical.data",
     "Example": "veridical.core.example",
-    "Explanation": "veridical.core.explanation",
     "Image": "veridical.core.example",
     "Unit": "veridical.core.example",
-    "audit": "veridical.audits.job",
-    "check": "veridical.run.check",
-    "explain": "veridical.run.explain",
     "load_data": "veridical.data:load",
+    # Explanations
+    "Explanation": "veridical.core.explanation",
+    "ExplanationWriter": "veridical.core.files",
+    "check": "veridical.run.check",
+    "convert": "veridical.core.files",
+    "explain": "veridical.run.explain",
+    "explain_to_file": "veridical.run.explain",
     "predict": "veridical.run.predict",
     "read": "veridical.core.files:read_all",
+    # Audits
+    "Audit": "veridical.audits.record",
+    "Comparison": "veridical.audits.statistics.findings",
+    "Summary": "veridical.audits.statistics.findings",
+    "audit": "veridical.audits.job",
+    "compare": "veridical.audits.publication:compare_folders",
+    "gate": "veridical.audits.statistics.gate",
+    "load_audit": "veridical.audits.store",
+    "summarise": "veridical.audits.statistics.summary",
+    # Training
+    "Extraction": "veridical.core.extraction",
+    "Schedule": "veridical.training",
+    "choose": "veridical.studies.choice",
+    "fresh": "veridical.run.fresh",
+    "reproduce": "veridical.studies.reproduction",
     "train": "veridical.run.train",
+    # Components
+    "Case": "veridical.masking",
+    "Component": "veridical.core.component",
+    "CorpusMetric": "veridical.metrics",
+    "DATASETS": "veridical.data",
+    "ERASERS": "veridical.masking",
+    "EXPLAINERS": "veridical.explainers",
+    "Engine": "veridical.masking",
+    "Eraser": "veridical.masking",
+    "Explainer": "veridical.explainers",
+    "Learned": "veridical.models.learned",
+    "METRICS": "veridical.metrics",
+    "Measured": "veridical.metrics",
+    "Metric": "veridical.metrics",
+    "OBJECTIVES": "veridical.objectives",
+    "Objective": "veridical.objectives",
+    "SALIENCES": "veridical.objectives.salience",
+    "Scores": "veridical.explainers",
+    "option": "veridical.core.component",
+    # Jobs
+    "ModelHandle": "veridical.run.handle",
+    "Progress": "veridical.core.progress",
+    "VeridicalError": "veridical.core.errors",
+    "Watch": "veridical.core.progress",
 }
 
 __all__ = [
+    "DATASETS",
+    "ERASERS",
+    "EXPLAINERS",
+    "METRICS",
+    "OBJECTIVES",
+    "SALIENCES",
+    "Ability",
+    "Audit",
     "Case",
     "Classifier",
+    "Comparison",
+    "Component",
+    "CorpusMetric",
+    "Dataset",
     "Engine",
+    "Eraser",
     "Example",
+    "Explainer",
     "Explanation",
+    "ExplanationWriter",
+    "Extraction",
     "Image",
+    "Learned",
+    "Measured",
+    "Metric",
+    "ModelHandle",
+    "Objective",
+    "Progress",
+    "Schedule",
+    "Scores",
+    "Summary",
     "Unit",
+    "VeridicalError",
+    "Watch",
     "audit",
     "check",
+    "choose",
+    "compare",
+    "convert",
     "explain",
+    "explain_to_file",
+    "fresh",
+    "gate",
+    "load_audit",
     "load_data",
+    "option",
     "predict",
     "read",
+    "register",
+    "reproduce",
+    "summarise",
     "train",
 ]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from veridical.audits import Audit, Document, AuditedMetric, Measurement, AuditedMethod
+from veridical.audits import Audit, AuditedMethod, AuditedMetric, Document, Measurement
 from veridical.audits.record import Order
 
 Values = Mapping[str, Mapping[str, Sequence[float]]]
@@ -48,5 +48,5 @@ def make_audit() -> Callable[..., Audit]:
 
 
 @pytest.fixture
-def make_judge() -> Callable[..., AuditedMetric]:
+def make_metric() -> Callable[..., AuditedMetric]:
     return audited

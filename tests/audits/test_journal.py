@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from veridical.core.errors import StorageError
-from veridical.audits.record import Measurement
 from veridical.audits.journal import Journal
+from veridical.audits.record import Measurement
+from veridical.core.errors import StorageError
 
 ROW = Measurement("日本\ud800", "occlusion", "aopc", 0.1 + 0.2, "reversed", (0.5, math.nan), {"best": 1.0})
 
@@ -52,7 +52,7 @@ def test_the_last_row_of_a_key_counts(tmp_path):
     assert reopened(tmp_path)[0]["a"].value == 2.0
 
 
-@pytest.mark.parametrize("cut", [1, 10, 60])
+@pytest.mark.parametrize("cut", [2, 10, 60])
 def test_a_torn_line_is_dropped_and_nothing_is_glued_to_it(tmp_path, cut):
     with Journal(tmp_path) as journal:
         journal.write({"a": ROW, "b": ROW}, {})
@@ -64,6 +64,31 @@ def test_a_torn_line_is_dropped_and_nothing_is_glued_to_it(tmp_path, cut):
     assert set(reopened(tmp_path)[0]) == {"a", "c"}
 
 
+def test_a_line_without_its_newline_is_whole(tmp_path):
+    with Journal(tmp_path) as journal:
+        journal.write({"a": ROW}, {})
+    file = tmp_path / "measured.jsonl"
+    file.write_bytes(file.read_bytes()[:-1])
+    with Journal(tmp_path) as journal:
+        journal.write({"b": ROW}, {})
+    assert set(reopened(tmp_path)[0]) == {"a", "b"}
+
+
+def test_failures_times_and_work_come_back(tmp_path):
+    with Journal(tmp_path) as journal:
+        journal.write({}, {}, {"a": "it has no label"})
+        journal.time("b", {"seconds": 0.1 + 0.2})
+        journal.spend(queries=3, forwards=2)
+        journal.spend(queries=0, forwards=0)
+        journal.spend(queries=1, forwards=1)
+    assert (tmp_path / "measured.jsonl").read_bytes().count(b"\n") == 4
+    with Journal(tmp_path) as journal:
+        assert (journal.failures, journal.times) == ({"a": "it has no label"}, {"b": {"seconds": 0.1 + 0.2}})
+        assert journal.work == {"queries": 4, "forwards": 3}
+        assert journal.has(["a"])
+        assert not journal.has(["b"])
+
+
 @pytest.mark.parametrize(
     "line", ["[]", '"text"', "{", '{"key": "a"}', '{"metric": "aopc"}', '{"key": "a", "value": []}']
 )
@@ -72,9 +97,10 @@ def test_a_foreign_line_is_named_and_the_folder_is_free_again(tmp_path, line):
         journal.write({"a": ROW}, {})
     with (tmp_path / "measured.jsonl").open("a") as file:
         file.write(line + "\n")
-    with pytest.raises(StorageError, match=r"line 2 of .*measured\.jsonl was not written by an audit"):
+    with pytest.raises(StorageError, match=r"line 2 of .*measured\.jsonl was not written by an audit") as raised:
         Journal(tmp_path)
     (tmp_path / "measured.jsonl").unlink()
+    assert raised.tb  # which still knows the journal: the lock was let go, and not just forgotten
     assert reopened(tmp_path) == ({}, {})
 
 

@@ -5,11 +5,16 @@ from dataclasses import replace
 import pytest
 
 from veridical import Classifier, Engine, Example, explain
-from veridical.core.example import Unit
-from veridical.metrics import METRICS
+from veridical.audits.explanations import AuditExplanations
 from veridical.audits.journal import Journal
-from veridical.audits.measurement import Measurer
-from veridical.audits.method_scores import gather
+from veridical.audits.measurement import MeasuringJob, measure_corpus, measure_documents
+from veridical.audits.tasks import corpus_tasks, document_tasks
+from veridical.core.example import Unit
+from veridical.core.files import ExplanationWriter, spec_key
+from veridical.core.progress import Watch
+from veridical.metrics import METRICS
+from veridical.run.handle import ModelHandle
+from veridical.run.job import EngineSettings
 
 
 def model(name="mine", sure=0.9):
@@ -23,28 +28,53 @@ EXAMPLES = [
     Example("0", {"text": "a good day"}, evidence=(Unit("text", (2, 6), "good"),)),
     Example("1", {"text": "the rain again"}, evidence=(Unit("text", (4, 8), "rain"),)),
 ]
+TARGETS = {"0": "yes", "1": "no"}
 FALL = "comprehensiveness(eraser=mask)"
 
 
 @pytest.fixture
 def journal(tmp_path):
-    with Journal(tmp_path) as opened:
+    with Journal(tmp_path / "audit") as opened:
         yield opened
 
 
-def measured(journal, methods, metric=FALL, classifier=None, examples=EXAMPLES, engine=None):
-    """The rows of a bench by method and order, and how many model inputs were run for them."""
+@pytest.fixture
+def methods_of(tmp_path):
+    """A function from explanations to what an audit keeps of them in memory."""
+
+    def gathered(explanations, examples=EXAMPLES, classifier=None):
+        with ExplanationWriter(tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl") as writer:
+            kept = AuditExplanations(writer, examples, ModelHandle.of(classifier or model()))
+            kept.write(explanations)
+        return kept.methods(dict.fromkeys(spec_key(each.spec) for each in explanations))
+
+    return gathered
+
+
+@pytest.fixture
+def explained(methods_of):
+    return lambda examples=EXAMPLES: methods_of(explain(model(), examples, "occlusion"), examples)
+
+
+def job_of(journal, methods, metric=FALL, classifier=None, engine=None):
+    metrics = {metric: METRICS.create(metric)}
     engine = engine or Engine()
-    bench = Measurer(classifier or model(), methods, [METRICS.create(metric)], "predicted", True, engine, journal)
-    keys = [key for found in bench(examples) for key in found]
-    return [journal.rows[key] for key in keys], engine.cost.forwards
+    tasks = tuple(document_tasks(metrics, methods, True, engine.precision))
+    known = {*journal.rows, *journal.failures}
+    handle = ModelHandle.of(classifier or model())
+    return MeasuringJob(handle, "predicted", EngineSettings.of(engine), tasks, TARGETS, known)
 
 
-def explained(examples=EXAMPLES):
-    return gather(explain(model(), examples, "occlusion"), examples, model())
+def measured(journal, methods, metric=FALL, classifier=None, examples=EXAMPLES, engine=None):
+    """The rows of a metric by method and order, and how many model inputs were run for them."""
+    engine, reasons = engine or Engine(), {}
+    job = job_of(journal, methods, metric, classifier, engine)
+    rows = measure_documents(job, examples, journal, engine=engine, watch=Watch(), reasons=reasons)
+    assert not reasons
+    return rows, engine.cost.forwards
 
 
-def test_what_was_measured_is_not_measured_again(journal):
+def test_what_was_measured_is_not_measured_again(journal, explained):
     first, work = measured(journal, explained())
     again, nothing = measured(journal, explained())
     assert again == first
@@ -54,38 +84,68 @@ def test_what_was_measured_is_not_measured_again(journal):
     }
 
 
-def test_a_method_keeps_its_own_name(journal):
+def test_a_method_keeps_its_own_name(journal, explained):
     (method,) = explained()
     measured(journal, [replace(method, name="occlusion 123abc")])
     rows, _ = measured(journal, [method])
     assert {row.method for row in rows} == {"occlusion"}
 
 
-def test_other_evidence_is_measured_anew(journal):
+def test_other_evidence_is_measured_anew(journal, explained):
     marked = [replace(each, evidence=(Unit("text", (0, 1), "a"),)) for each in EXAMPLES]
     before, _ = measured(journal, explained(), "reasons-on-top")
     after, _ = measured(journal, explained(examples=marked), "reasons-on-top", examples=marked)
     assert [row.value for row in before if row.document == "0"] != [row.value for row in after if row.document == "0"]
 
 
-def test_rationales_are_judged_anew_with_another_model(journal):
+def test_rationales_are_judged_anew_with_another_model(journal, methods_of):
     spec = {"method": {"name": "human"}}
     human = [replace(each, source="human", spec=spec) for each in explain(model(), EXAMPLES, "occlusion")]
     values = []
     for classifier in (model(), model("surer", sure=0.99)):
-        rows, _ = measured(journal, gather(human, EXAMPLES, classifier), "log-odds", classifier)
+        rows, _ = measured(journal, methods_of(human, classifier=classifier), "log-odds", classifier)
         values.append([row.value for row in rows])
     assert values[0] != values[1]
 
 
-def test_another_precision_is_measured_anew(journal):
+def test_another_precision_is_measured_anew(journal, explained):
     _, first = measured(journal, explained(), engine=Engine(precision="fp32"))
     _, second = measured(journal, explained(), engine=Engine(precision="bf16"))
     assert second == first > 0
 
 
-def test_questions_are_those_of_all_methods_and_orders(journal):
+def test_questions_are_those_of_all_methods_and_orders(journal, explained, methods_of):
     metric = METRICS.create(FALL)
-    random = gather(explain(model(), EXAMPLES, "random"), EXAMPLES, model())
-    bench = Measurer(model(), [*explained(), *random], [metric], "predicted", True, Engine(), journal)
-    assert bench.questions(3) == 3 * metric.questions(3)
+    random = methods_of(explain(model(), EXAMPLES, "random"))
+    assert job_of(journal, [*explained(), *random]).passes(3) == 3 * metric.questions(3)
+
+
+def test_an_error_of_the_model_is_reported_and_tried_again(journal, explained):
+    """A model that answers NaN today may answer tomorrow."""
+    silent = Classifier.load(
+        lambda texts: [[float("nan")] * 2 if "rain" in text else [0.9, 0.1] for text in texts],
+        labels=["yes", "no"],
+        name="mine",
+    )
+    reasons = {}
+    job = job_of(journal, explained(), classifier=silent)
+    rows = measure_documents(job, EXAMPLES, journal, engine=Engine(), watch=Watch(), reasons=reasons)
+    assert {row.document for row in rows} == {"0"}
+    assert list(reasons) == ["1"]
+    assert reasons["1"]["occlusion"].startswith(f"{FALL}: mine gave [nan, nan], which are not all numbers")
+    assert reasons["1"]["occlusion"].count(FALL) == 1  # and not once for each order
+    assert not journal.failures
+    rows, _ = measured(journal, explained())
+    assert {row.document for row in rows} == {"0", "1"}
+
+
+def test_values_over_all_explanations_depend_on_each_of_them(journal, methods_of):
+    made = explain(model(), EXAMPLES, "occlusion")
+    metrics = {"stability": METRICS.create("stability")}
+    for explanations in (made, made, made[:1]):
+        (task,) = corpus_tasks(metrics, methods_of(explanations))
+        before = len(journal.rows)
+        rows = measure_corpus(task, EXAMPLES, TARGETS, journal)
+        assert [row.document for row in rows] == [each.example_id for each in explanations]
+        told = len(journal.rows) - before
+        assert told == {0: 2, 2: 1 if len(explanations) == 1 else 0}[before]

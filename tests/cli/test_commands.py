@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from veridical.core.files import ExplanationWriter
+
 DATA = "planted(train=400, length=8)"
 VERIDICAL = str(Path(sys.executable).with_name("veridical"))
 
@@ -84,13 +86,17 @@ def test_list_comes_from_the_registries(veridical, what):
         (["show", "no.parquet"], 3, "no.parquet"),
         (["show", "bad.csv"], 2, "bad.csv"),
         (["predict", "{run}"], 2, "give texts, or --data"),
-        (["train", "--data", "planted", "--metric", "beauty", "--out", "r"], 2, "train(metric=beauty) is not possible"),
+        (["show", "why.jsonl", "--limit", "-1"], 2, "--limit"),
+        (["show", "why.jsonl", "--limit", "0"], 2, "--limit"),
+        (["show", "why.jsonl", "--top", "-1"], 2, "--top"),
+        (["explain", "{run}", "--data", "planted[:2]", "--tokens", "0", "--out", "w.jsonl"], 2, "--tokens"),
         (["predict", "{run}", "x", "--long", "sideways"], 2, "--long cannot be 'sideways'"),
     ],
 )
 def test_mistakes_end_with_a_sentence_and_a_code(veridical, trained, tmp_path, arguments, code, words):
     (tmp_path / "bad.jsonl").write_text('{"text": "fine", "label": "a"}\n{"text": \n')
     (tmp_path / "bad.csv").write_text("text,label\nfine,a\n")
+    ExplanationWriter(tmp_path / "why.jsonl").close()
     done = veridical(*[part.format(run=trained) for part in arguments], cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert words in " ".join(done.stderr.split())
@@ -107,6 +113,41 @@ def test_bad_examples_are_reported_and_the_rest_is_done(veridical, trained, tmp_
     assert "2 explanations written" in done.stdout
     assert "no words to explain" in done.stdout
     assert "half of a surrogate pair" in done.stdout
+
+
+def test_a_failing_example_is_said_again_without_asking_the_model(veridical, trained, tmp_path):
+    lines = [{"text": "a good day"}, {"text": " "}]
+    (tmp_path / "mine.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n")
+    asked = ["explain", trained, "--data", "mine.jsonl", "--out", "why.jsonl", "--method", "occlusion"]
+    first = veridical(*asked, cwd=tmp_path)
+    again = veridical(*asked, cwd=tmp_path)
+    assert (first.returncode, again.returncode) == (7, 7)
+    assert "0 explanations written" in again.stdout
+    assert "0 queries, 0 model inputs run" in again.stdout
+    assert first.stdout.splitlines()[1:] == again.stdout.splitlines()[1:]
+
+
+def test_the_number_of_words_and_explanations_is_as_asked(veridical, trained, tmp_path):
+    asked = ["--data", f"{DATA}:test[:25]", "--method", "gradient", "--out", tmp_path / "why.jsonl"]
+    assert veridical("explain", trained, *asked).returncode == 0
+    assert veridical("show", tmp_path / "why.jsonl").stdout.count("top:") == 20
+    assert veridical("show", tmp_path / "why.jsonl", "--limit", 1).stdout.count("top:") == 1
+    assert veridical("show", tmp_path / "why.jsonl", "--limit", 1, "--top", 0).returncode == 0
+
+
+def test_several_seeds_are_trained_apart(veridical, tmp_path):
+    asked = ["--data", "planted(train=40, length=5)", "--model", "tiny", "--epochs", 1, "--checks", 1, "--seed", "0,1"]
+    asked += ["--out", tmp_path / "run", "--warmup", 0, "--accumulate", 2]
+    done = veridical("train", *asked)
+    assert done.returncode == 0, done.stderr
+    assert "mean (std) of 2 seeds" in done.stdout
+    assert "seed 1: training" in done.stderr
+    record = json.loads((tmp_path / "run" / "seed-1" / "run.json").read_text())
+    assert (record["schedule"]["seed"], record["schedule"]["warmup"], record["schedule"]["accumulate"]) == (1, 0, 2)
+    told = json.loads(
+        veridical("train", *asked, "--out", tmp_path / "run", "--warmup", 0, "--accumulate", 2, "--json").stdout
+    )
+    assert [each["was_done"] for each in told] == [True, True]
 
 
 def test_interrupting_keeps_what_was_finished(veridical, trained, tmp_path):
@@ -136,8 +177,6 @@ def test_interrupting_keeps_what_was_finished(veridical, trained, tmp_path):
 
 
 def test_two_processes_do_not_write_the_same_file(trained, tmp_path):
-    from veridical.core.files import ExplanationWriter
-
     command = [VERIDICAL, "explain", str(trained), "--data", "planted:test[:2]", "--out", str(tmp_path / "why.parquet")]
     with ExplanationWriter(tmp_path / "why.parquet"):
         done = subprocess.run(command, capture_output=True, text=True, check=False)

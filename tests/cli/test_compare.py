@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from veridical import Classifier, load_data
+from veridical import Classifier, Engine, load_data
 from veridical.audits.job import audit
 
 DATA = "planted(train=400, length=8):test[:12]"
@@ -88,3 +88,19 @@ def test_folders_that_are_no_audits(veridical, audits, trained, tmp_path):
         done = veridical("compare", audits / "one", folder)
         assert done.returncode == 3
         assert "is not an audit" in done.stderr
+
+
+def test_another_target_or_other_units_are_refused_and_another_precision_is_said(veridical, audits, trained, tmp_path):
+    asked = (load_data(DATA), "occlusion", "decision-flip")
+    audit(trained, *asked, out=tmp_path / "gold", target="gold", timed=0)
+    audit(Classifier.load(trained, units="token"), *asked, out=tmp_path / "pieces", timed=0)
+    audit(trained, *asked, out=tmp_path / "bf16", timed=0, engine=Engine(precision="bf16"))
+    done = veridical("compare", audits / "one", tmp_path / "gold")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "target is 'predicted' in the first and 'gold' in the second" in " ".join(done.stderr.split())
+    done = veridical("compare", audits / "one", tmp_path / "pieces")
+    assert done.returncode == 3
+    assert "Audit both models with the same units" in " ".join(done.stderr.split())
+    done = veridical("compare", audits / "one", tmp_path / "bf16")
+    assert done.returncode == 0
+    assert "The first audit ran its model in fp32, the second in bf16" in " ".join(done.stdout.split())

@@ -1,12 +1,16 @@
+import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from huggingface_hub import constants
 
 from veridical.core.errors import InputError, UsageError
 from veridical.data import load
+from veridical.data.hub import hub_answers, offline_unless_reached, only_local
 
 
 class Rows(list[dict[str, Any]]):
@@ -93,3 +97,51 @@ def test_a_local_folder_through_the_real_library(tmp_path: Path, monkeypatch: py
     datasets.Dataset.from_dict(rows, features=features).to_parquet(folder / "train.parquet")
     data = load(f"hf:{folder}")
     assert [(e.inputs["text"], e.label) for e in data] == [("good", "pos"), ("bad", "neg")]
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port of this machine at which nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+def test_a_hub_that_does_not_answer_is_left_alone(monkeypatch: pytest.MonkeyPatch, closed_port: int) -> None:
+    monkeypatch.setattr("veridical.data.hub.getproxies", dict)
+    monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{closed_port}")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    assert not hub_answers()
+    assert only_local("some/model")
+    with offline_unless_reached():
+        assert constants.HF_HUB_OFFLINE
+    assert not constants.HF_HUB_OFFLINE
+
+
+def test_a_hub_that_answers_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("veridical.data.hub.getproxies", dict)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{listening.getsockname()[1]}")
+        assert hub_answers()
+        assert not only_local("some/model")
+        assert only_local(str(tmp_path))  # a folder is never looked for on the hub
+        with offline_unless_reached():
+            assert not constants.HF_HUB_OFFLINE
+
+
+def test_whoever_is_offline_stays_offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("veridical.data.hub.getproxies", lambda: {"https": "http://proxy"})
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(RuntimeError, match="inside"), offline_unless_reached():
+        assert constants.HF_HUB_OFFLINE
+        raise RuntimeError("inside")
+    assert constants.HF_HUB_OFFLINE
+
+
+def test_behind_a_proxy_the_hub_counts_as_reached(monkeypatch: pytest.MonkeyPatch, closed_port: int) -> None:
+    monkeypatch.setattr("veridical.data.hub.getproxies", lambda: {"https": "http://proxy"})
+    monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{closed_port}")
+    assert hub_answers()

@@ -64,3 +64,11 @@ def test_a_file_that_is_no_archive_is_named(tmp_path: Path) -> None:
         np.save(file, np.zeros(3))
     with pytest.raises(InputError, match="single array"):
         load(str(tmp_path))
+
+
+def test_an_archive_without_labels_names_what_it_has(tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    folder.mkdir()
+    np.savez(folder / "data.npz", train_images=np.zeros((1, 2, 2), np.uint8), classes=np.array(["x"]))
+    with pytest.raises(InputError, match=r"has no array 'train_labels'\. There are: train_images, classes\."):
+        load(str(folder))

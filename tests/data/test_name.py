@@ -3,7 +3,7 @@ import pytest
 from veridical.core.errors import UsageError
 from veridical.core.example import Example
 from veridical.data.dataset import Dataset
-from veridical.data.name import DataName, parse_name, select
+from veridical.data.name import DataName, file_name, in_split, parse_name, select, to_train_on, whole
 
 DATA = Dataset("mine:test", tuple(Example(str(at), {"text": ""}) for at in range(20)))
 
@@ -80,3 +80,32 @@ def test_drawing_more_than_there_are_says_how_many_there_are() -> None:
         select(DATA, "21@0")
     with pytest.raises(UsageError, match="cannot draw 0 "):
         select(DATA, "0@0")
+
+
+def test_the_same_data_in_another_split_is_whole() -> None:
+    assert in_split("reviews:train[:100]", "dev") == "reviews:dev"
+    assert in_split("planted(rule=negation, seed=1)", "test") == "planted(rule=negation, seed=1):test"
+
+
+def test_data_to_train_on_has_the_split_that_was_named_or_train() -> None:
+    assert to_train_on("reviews") == "reviews:train"
+    assert to_train_on("mine.csv:all[:50]") == "mine.csv:all[:50]"
+
+
+def test_the_whole_of_some_data_has_no_subsets() -> None:
+    assert whole("reviews:test[:100][5@1]") == "reviews:test"
+    assert whole("planted(seed=1)") == "planted(seed=1)"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("reviews:test[:100]", "reviews-test-100"), ("a/b c.csv", "a-b-c-csv"), ("Größe_1", "Gr-e_1"), ("(x)", "x")],
+)
+def test_a_name_for_a_folder_has_letters_digits_and_dashes(text: str, name: str) -> None:
+    assert file_name(text) == name
+
+
+def test_lists_survive_being_written() -> None:
+    name = DataName("mine", {"labels": ("a, b", "it's"), "sizes": (1, 2), "none": None, "flag": True})
+    assert parse_name(str(name)) == name
+    assert str(DataName("mine", {"flag": True, "sizes": (1, 2)})) == "mine(flag=true, sizes=[1, 2])"

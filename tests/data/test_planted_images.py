@@ -44,8 +44,20 @@ def test_the_same_name_gives_the_same_images_and_splits_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", ["size=15", "patch=1", "patch=32", "patch=2, classes=7", "classes=1", "channels=2", "size=0"]
+    ("options", "message"),
+    [
+        ("size=15", "size=15 is no multiple of patch=4. Choose another of the two"),
+        ("patch=32", "size=16 is no multiple of patch=32"),
+        ("patch=2, classes=7", "only 6 patterns of 2 x 2 pixels for 7 classes. Use fewer classes or a larger patch"),
+        ("size=1024, channels=3", "would take 2.9 GiB of memory. Use fewer or smaller images"),
+        ("size=256, patch=256, dev=100000", "would take 6.1 GiB"),
+    ],
 )
-def test_options_that_make_no_sense(options: str) -> None:
-    with pytest.raises(UsageError, match=r"\. (Use|Choose) "):
+def test_options_that_do_not_go_together(options: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         load(f"planted-images({options})")
+
+
+def test_every_pattern_of_a_cell_may_be_a_class() -> None:
+    data = load("planted-images(size=4, patch=2, classes=6, dev=60):dev")
+    assert len(data.labels) == 6

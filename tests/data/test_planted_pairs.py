@@ -47,7 +47,11 @@ def test_splits_never_share_a_pair_even_where_there_are_few() -> None:
     assert len({tuple(example.inputs.values()) for part in parts for example in part}) == 300
 
 
-@pytest.mark.parametrize("options", ["topics=1", "topics=1000", "length=0"])
-def test_options_that_make_no_sense(options: str) -> None:
-    with pytest.raises(UsageError, match=r"is not possible|too short"):
-        load(f"planted-pairs({options})")
+def test_more_pairs_than_there_are_cannot_be_made() -> None:
+    with pytest.raises(UsageError, match="not 200 different texts for dev with these options. Ask for longer texts"):
+        load("planted-pairs(length=1, topics=2):dev")
+
+
+def test_as_many_topics_as_there_are() -> None:
+    data = load("planted-pairs(topics=298, dev=50):dev")
+    assert len({unit.text for example in data for unit in example.evidence}) > 40

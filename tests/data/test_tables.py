@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from veridical.core.errors import InputError, StorageError, UsageError
-from veridical.data.tables import format_of, read_lines, read_rows, read_table, stem_of
+from veridical.data.tables import Columns, Table, format_of, read_lines, read_rows, read_table, stem_of
 
 Write = Callable[[str, str], Path]
 
@@ -127,3 +127,46 @@ def test_names_of_formats() -> None:
     assert {name: format_of(Path(name)) for name in known} == known
     assert format_of(Path("a.parquet.gz")) is None
     assert stem_of(Path("x/train.jsonl.gz")) == "train"
+
+
+TABLE = Table("mine.csv", [], ("review", "label", "split", "text", "id"))
+
+
+def test_columns_of_the_names_of_roles_are_found() -> None:
+    found = Columns().within(TABLE)
+    assert (found.text, found.label, found.id) == ("text", "label", "id")
+    assert found.text_pair is None
+    assert found.split is None  # a column of that name may mean anything: it has to be named
+    assert found.used() == {"text", "label", "id"}
+
+
+def test_a_column_that_is_named_wins() -> None:
+    found = Columns(text="review", split="split", seed=3).within(TABLE)
+    assert (found.text, found.split, found.seed) == ("review", "split", 3)
+    assert found.used() == {"review", "label", "split", "id"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (Columns(label="stars"), r"mine\.csv has no column 'stars'\. There are: review, label, split, text, id"),
+        (Columns(rationales="why"), r"no column 'why'.* Name the right one, as in \(rationales=review\)"),
+    ],
+)
+def test_a_column_that_is_not_there_is_named(columns: Columns, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        columns.within(TABLE)
+
+
+def test_a_table_without_texts_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"has no column 'text'\. There are: a, b\. .* as in \(text=a\)"):
+        Columns().within(Table("mine.csv", [], ("a", "b")))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("text", "review"), ("seed", 1), ("quotes", False), ("task", "regression")]
+)
+def test_a_fixed_layout_takes_no_options(option: str, value: object) -> None:
+    Columns().refuse("pixels")
+    with pytest.raises(UsageError, match=f"pixels has a fixed layout: it takes no option '{option}'"):
+        Columns(**{option: value}).refuse("pixels")  # type: ignore[arg-type]

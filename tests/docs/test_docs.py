@@ -23,7 +23,7 @@ from veridical.audits import Audit
 from veridical.audits.store import AUDIT_FILE, ROWS, save_audit
 from veridical.cli.main import app
 from veridical.metrics import METRICS
-from veridical.metrics.sets import PRESETS
+from veridical.metrics.sets import SETS
 from veridical.run.train import train
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,7 +153,7 @@ def test_every_metric_and_set_is_in_the_papers_or_explained() -> None:
     index = (ROOT / "docs" / "papers.md").read_text()
     assert not [name for name in METRICS if name_is_ours(name) and f"`{name}`" not in index]
     told = (ROOT / "docs" / "explanation" / "metrics.md").read_text()
-    assert not [name for name in PRESETS if f"`{name}`" not in told and name != "default"]
+    assert not [name for name in SETS if f"`{name}`" not in told and name != "default"]
 
 
 def name_is_ours(metric: str) -> bool:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from veridical.core.component import option, required
 
 SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "generate.py"
 MADE = {
@@ -45,8 +49,9 @@ def test_metrics_tell_options_of_their_base_and_presets(generate: ModuleType) ->
     shown = generate.PARTS["metrics-in-detail"]()
     section = shown.partition("### sufficiency\n")[2].partition("\n### ")[0]
     assert "- Direction: higher is better, by default" in section
-    assert "`form=normalised` measures a loss" in section  # the docstring of the class it is made of
-    assert "| `ratios` | `(0.01, 0.05, 0.1, 0.2, 0.5)` | a list of: a number |" in section
+    assert "The mean over rationales of several sizes" in section  # the docstring of the class it is made of
+    assert "| `ratios` | `[0.01, 0.05, 0.1, 0.2, 0.5]` | a list of: a number, more than 0 and at most 1" in section
+    assert "| `positive` | `false` | true or false | Let only words with positive scores into a rationale. |" in section
     assert "- `sufficiency(preset=regex)`: the defaults" in section
     assert "- `sufficiency(preset=eraser)`: `form=difference`" in section
 
@@ -80,3 +85,59 @@ def test_growth(generate: ModuleType, tmp_path: Path) -> None:
     assert "| seconds per document | 10 words | 400 words |" in shown
     assert "| `lime` | 0.01 | 0.4 |" in shown
     assert "| seconds per document | 10 documents | 1,000 documents |" in shown
+
+
+def test_what_options_of_metrics_can_name_is_told(generate: ModuleType) -> None:
+    shown = generate.PARTS["metric-tools"]()
+    assert [line for line in shown.splitlines() if line.startswith("### ")] == [
+        "### finder=spacy",
+        "### finder=rules",
+        "### lists=library",
+        "### lists=short",
+        "### tagger=spacy",
+    ]
+    assert "| `confidence` | `0.7` | a number, 0 or more and at most 1 |" in shown
+    assert "No options." in shown
+
+
+def test_saliences_have_a_table_and_the_options_of_those_that_have_some(generate: ModuleType) -> None:
+    shown = generate.PARTS["saliences"]()
+    assert "| `uniform` |" in shown
+    assert "### textrank" in shown
+    assert "### uniform" not in shown
+    assert "- `textrank(preset=saloss-code)`: `window=8`" in shown
+
+
+def test_the_schema_is_json(generate: ModuleType) -> None:
+    shown = generate.PARTS["schema-example"]()
+    told = json.loads(shown.removeprefix("```json\n").removesuffix("\n```"))
+    assert told["title"] == "decision-flip"
+    assert told["properties"]["step"]["maximum"] == 1
+
+
+def test_required_options_and_none_are_words(generate: ModuleType) -> None:
+    @dataclass(frozen=True)
+    class Asking:
+        name: str = required("Who asks.")
+        often: int | None = option(None, "How often.")
+
+    shown = generate.options(Asking)
+    assert "| `name` | required | a text | Who asks. |" in shown
+    assert "| `often` | `none` | a whole number or none | How often. |" in shown
+
+
+def test_a_page_is_filled_between_its_marks(generate: ModuleType) -> None:
+    page = "before\n<!-- generated: models -->\nstale\n<!-- /generated -->\nafter\n"
+    made = generate.filled(page)
+    assert made.startswith("before\n<!-- generated: models -->\n\n| name | what it is |")
+    assert made.endswith("\n\n<!-- /generated -->\nafter\n")
+    assert "stale" not in made
+    assert generate.filled(made) == made
+
+
+def test_every_part_that_a_page_asks_for_exists(generate: ModuleType) -> None:
+    asked = {
+        name for page in generate.pages() for name in re.findall(r"<!-- generated: ([\w-]+) -->", page.read_text())
+    }
+    assert asked <= set(generate.PARTS)
+    assert {"metrics-in-detail", "metric-tools", "schema-example", "saliences"} <= asked

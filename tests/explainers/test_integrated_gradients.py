@@ -5,7 +5,7 @@ import torch
 
 from veridical.core.errors import UsageError
 from veridical.core.example import Example
-from veridical.explainers import IntegratedGradients
+from veridical.explainers import EXPLAINERS, IntegratedGradients
 from veridical.explainers.integrated_gradients import finer, quadrature
 from veridical.masking import Case
 from veridical.testing import Formula, image_classifier, pair_classifier, text_classifier
@@ -122,10 +122,13 @@ def test_the_limit_of_steps_is_never_passed(most, steps):
     assert set(case.asked.tolist()) == {steps + 2}
 
 
-def test_too_few_steps_are_refused():
-    classifier, examples = text_classifier()
-    with pytest.raises(UsageError, match="starts with 16"):
-        IntegratedGradients(most=8).scores(Case.bind(classifier, examples))
+def test_too_few_steps_are_refused_when_the_method_is_made():
+    with pytest.raises(UsageError, match=r"IntegratedGradients\(most=8\) is beyond its limits. most is 16 or more"):
+        IntegratedGradients(most=8)
+    with pytest.raises(
+        UsageError, match=r"integrated-gradients\(steps=0\) .* steps is a whole number, 1 or more, or auto"
+    ):
+        EXPLAINERS.create("integrated-gradients(steps=0)")
 
 
 def test_the_content_baseline_shares_out_the_difference_that_words_make():

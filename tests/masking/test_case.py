@@ -196,7 +196,7 @@ def test_a_blank_input_has_no_special_tokens_either(case):
 
 
 @pytest.mark.parametrize("scale", ["logit", "prob", "logprob"])
-def test_a_pull_is_where_the_logits_are(case, scale):
+def test_a_gradient_by_logits_is_where_the_logits_are(case, scale):
     """Those of a training step stay on its device; `meta` stands for one that does not mix with the CPU."""
     logits = case.output.logits
     logit_gradient = case.logit_gradient(logits.to("meta"), scale)

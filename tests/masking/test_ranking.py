@@ -6,19 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from veridical.masking.ranking import (
-    HIGH,
-    LOW,
-    LOW_POSITIVE,
-    MEDIUM,
-    NEUTRAL,
-    levels,
-    levels_without_sign,
-    places,
-    share,
-    share_rounded_down,
-    top,
-)
+from veridical.core import rationale
+from veridical.masking.ranking import LOW_POSITIVE, NEUTRAL, levels, places, share, share_rounded_down, top
 
 
 def test_the_highest_score_comes_first():
@@ -47,6 +36,13 @@ def test_shares_are_rounded_up_without_floating_dust(percent):
     units = torch.arange(1, 600)
     expected = [max(1, -(-percent * n // 100)) for n in units.tolist()]  # in whole numbers
     assert share(percent / 100, units).tolist() == expected
+
+
+@pytest.mark.parametrize("ratio", [1e-12, 0.07, 0.15, 1 / 3, 0.999999999999, 1.0])
+def test_metrics_and_rationales_count_alike(ratio):
+    units = torch.arange(0, 300)
+    assert share(ratio, units).tolist() == [rationale.share(ratio, number) for number in range(300)]
+    assert share(ratio, units).dtype == torch.long
 
 
 def test_shares_rounded_down_are_those_of_ferret():
@@ -99,9 +95,3 @@ def test_documents_are_judged_by_their_own_means():
     scores = torch.tensor([[0.8, 0.2, 0, 0, 0, 0], [80.0, 20.0, 0, 0, 0, 0]])
     found = levels(scores, live(6, 6))
     assert torch.equal(found[0], found[1])
-
-
-def test_three_levels_lie_a_standard_deviation_around_the_mean():
-    scores = torch.tensor([[1.0, 2.0, 3.0, 4.0, 10.0, 99.0]])  # the mean of five is 4, their deviation 3.16
-    assert levels_without_sign(scores, live(5)).tolist() == [[MEDIUM, MEDIUM, MEDIUM, MEDIUM, HIGH, LOW]]
-    assert levels_without_sign(torch.tensor([[0.0, 9, 10, 10, 10, 11]]), live(6))[0, 0] == LOW

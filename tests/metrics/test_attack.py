@@ -317,9 +317,10 @@ def test_images_are_refused():
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ("edits=[typos]", "unknown edit 'typos'"),
+        ("edits=[typos]", "is not possible. .* one of: contractions, names, numbers, locations"),
+        ("edits=[]", "is empty. Give edits at least one value"),
         ("finder=rule", "unknown finder 'rule'. Did you mean 'rules'"),
-        ("lists=shorter, finder=rules", "unknown lists of names 'shorter'. Did you mean 'short'"),
+        ("lists=shorter, finder=rules", "unknown list of names 'shorter'. Did you mean 'short'"),
     ],
 )
 def test_unknown_settings_are_named(settings, problem):

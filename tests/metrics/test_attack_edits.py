@@ -4,7 +4,7 @@ import pytest
 
 from veridical.data.splits import Chance
 from veridical.metrics.attack_edits import Edit, contractions, like, numbers, other_names, rewrite, words_of
-from veridical.metrics.attack_lists import Short
+from veridical.metrics.attack_lists import ShortLists
 
 
 def edit(field, start, end, text):
@@ -95,13 +95,13 @@ def test_letters_that_only_look_alike_are_other_words():
     assert written("it iſ not, İt is fine") == []
 
 
-WOMEN, MEN = map(set, Short().first_names())
-LAST = set(Short().last_names()[0])
+WOMEN, MEN = map(set, ShortLists().first_names())
+LAST = set(ShortLists().last_names()[0])
 
 
 def replaced(text, person):
     start = text.index(person)
-    found = other_names(text, (start, start + len(person)), Short(), Chance(0), 100)
+    found = other_names(text, (start, start + len(person)), ShortLists(), Chance(0), 100)
     by_word: dict[str, set[str]] = {}
     for span, new in found:
         by_word.setdefault(text[slice(*span)], set()).add(new)

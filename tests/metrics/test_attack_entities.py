@@ -10,11 +10,10 @@ from veridical.metrics.attack_entities import (
     Entity,
     RuleFinder,
     SpacyFinder,
-    check_kinds,
     edits_of,
     entities,
 )
-from veridical.metrics.attack_lists import Short
+from veridical.metrics.attack_lists import ShortLists
 from veridical.models.units import word_spans
 
 
@@ -85,8 +84,8 @@ def units_of(inputs):
 
 
 def changed(kinds, units=None, inputs=TEXTS, replacements=1):
-    means = EditTools(RuleFinder(), Short(), Chance(0), replacements)
-    edits = edits_of(inputs, units_of(inputs) if units is None else units, kinds, means)
+    tools = EditTools(RuleFinder(), ShortLists(), Chance(0), replacements)
+    edits = edits_of(inputs, units_of(inputs) if units is None else units, kinds, tools)
     return [(edit.field, inputs[edit.field][slice(*edit.span)]) for edit in edits]
 
 
@@ -109,9 +108,9 @@ def test_all_kinds_come_in_the_order_of_the_text():
 
 
 def test_the_order_of_kinds_does_not_matter():
-    means = [EditTools(RuleFinder(), Short(), Chance(0), 3) for _ in range(2)]
+    tools = [EditTools(RuleFinder(), ShortLists(), Chance(0), 3) for _ in range(2)]
     units = units_of(TEXTS)
-    assert edits_of(TEXTS, units, list(EDITS), means[0]) == edits_of(TEXTS, units, list(EDITS)[::-1], means[1])
+    assert edits_of(TEXTS, units, list(EDITS), tools[0]) == edits_of(TEXTS, units, list(EDITS)[::-1], tools[1])
 
 
 def test_words_that_are_no_units_stay():
@@ -121,13 +120,7 @@ def test_words_that_are_no_units_stay():
 
 
 def test_an_edit_knows_the_words_it_modifies():
-    means = EditTools(RuleFinder(), Short(), Chance(0), 1)
+    tools = EditTools(RuleFinder(), ShortLists(), Chance(0), 1)
     inputs = {TEXT: "In New York we'd not"}
-    edits = edits_of(inputs, units_of(inputs), ["locations", "contractions"], means)
+    edits = edits_of(inputs, units_of(inputs), ["locations", "contractions"], tools)
     assert [[inputs[TEXT][slice(*word)] for word in edit.words] for edit in edits] == [["New", "York"], ["we'd"]]
-
-
-def test_an_unknown_kind_is_named():
-    check_kinds(list(EDITS))
-    with pytest.raises(UsageError, match="unknown edit 'name'. Did you mean 'names'?"):
-        check_kinds(["numbers", "name"])

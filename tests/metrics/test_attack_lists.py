@@ -1,8 +1,10 @@
+import sys
+
 import pytest
 
 from veridical.core.errors import UsageError
 from veridical.data.splits import Chance
-from veridical.metrics.attack_lists import LISTS, Library, Short, others
+from veridical.metrics.attack_lists import LISTS, FakerLists, ShortLists, _faker, like, others
 
 GROUPS = (("Ann", "Eve", "Kim"), ("Bob", "Kim", "Tom"))
 
@@ -47,9 +49,34 @@ def test_lists_have_plain_names(name):
 
 def test_the_library_has_more():
     pytest.importorskip("faker")
-    assert len(Library().last_names()[0]) > 10 * len(Short().last_names()[0])
+    assert len(FakerLists().last_names()[0]) > 10 * len(ShortLists().last_names()[0])
 
 
 def test_unknown_lists_are_named():
-    with pytest.raises(UsageError, match="unknown lists of names 'shrt'. Did you mean 'short'?"):
+    with pytest.raises(UsageError, match="unknown list of names 'shrt'. Did you mean 'short'?"):
         LISTS.create("shrt")
+
+
+def test_without_the_library_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faker.providers.date_time", None)
+    _faker.cache_clear()
+    try:
+        with pytest.raises(UsageError, match=r'need the library Faker. Run: pip install "veridical\[attack\]", or use'):
+            FakerLists().last_names()
+    finally:
+        _faker.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("tom", "Ann", "ann"),
+        ("TOM", "Ann", "ANN"),
+        ("Tom", "ann", "Ann"),
+        ("I", "you", "You"),  # one capital is no shouting
+        ("isn't", "is not", "is not"),
+        ("Isn't", "is not", "Is not"),
+    ],
+)
+def test_a_replacement_is_written_like_the_word_it_replaces(old, new, expected):
+    assert like(old, new) == expected

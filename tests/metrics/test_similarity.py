@@ -134,3 +134,19 @@ def test_portions_change_nothing():
     assert len(asked) > 1
     distance = np.abs(points[:, None] - points) + np.diag(np.full(size, np.inf))
     assert index[:, 0].tolist() == distance.argmin(1).tolist()
+
+
+def test_old_texts_are_forgotten(monkeypatch):
+    monkeypatch.setattr("veridical.metrics.similarity._REMEMBER", 2)
+    classifier, examples = text_classifier()
+    encoder = Encoder(classifier)
+    first = encoder.vectors(examples[:3])
+    assert len(encoder.known) == 2
+    np.testing.assert_allclose(encoder.vectors(examples[:3]), first, atol=1e-5)
+
+
+def test_many_texts_are_read_in_parts(monkeypatch):
+    classifier, examples = text_classifier()
+    whole = Encoder(classifier).vectors(examples)
+    monkeypatch.setattr("veridical.metrics.similarity._AT_ONCE", 1)
+    np.testing.assert_allclose(Encoder(classifier).vectors(examples), whole, atol=1e-5)

@@ -99,7 +99,7 @@ def test_what_takes_the_place_of_a_token(case, instead):
     assert torch.isfinite(value)
     rows = case.batch.rows
     gone = objective.least(case, objective.shares(case))
-    attention = last_cls(objective.run_without(case.classifier, rows, gone), rows)
+    attention = last_cls(objective.without(case, rows, gone), rows)
     assert (attention - last_cls(case.output, rows)).abs().max() > 1e-3
     assert (attention[gone] == 0).all() == (instead == "pad_attn")
 

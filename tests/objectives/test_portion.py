@@ -1,11 +1,11 @@
-"""Divergences against numbers worked out apart."""
+"""Portions of a case, and divergences against numbers worked out apart."""
 
 import pytest
 import torch
 
 from veridical.explainers.attention import last_cls
 from veridical.masking import Case
-from veridical.objectives.portion import kl, mean_over_examples, outputs_of, portion, symmetric_kl
+from veridical.objectives.portion import kl, mean_over_examples, portion, symmetric_kl
 from veridical.testing import image_classifier, text_classifier
 from veridical.testing.families import family
 
@@ -35,7 +35,7 @@ def test_the_symmetric_divergence_of_logits():
 
 def case_of(classifier, examples):
     batch = classifier.encode(examples)
-    return Case.of_output(classifier, batch, classifier.forward(batch, attentions=True))
+    return Case.of_output(classifier, batch, classifier.forward(batch, attentions=True, hidden=True))
 
 
 def windows():
@@ -47,7 +47,7 @@ def longformer():
 
 
 @pytest.mark.parametrize("sample", [text_classifier, windows, image_classifier, longformer], ids=lambda s: s.__name__)
-def test_it_has_the_logits_and_attentions_of_its_examples(sample):
+def test_it_has_the_outputs_of_its_examples(sample):
     classifier, examples = sample()
     part = portion(case_of(classifier, examples), 2)
     assert len(part) == 2
@@ -59,6 +59,18 @@ def test_it_has_the_logits_and_attentions_of_its_examples(sample):
     found, expected = (last_cls(case.output, case.batch.rows) for case in (part, alone))
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
     assert part.output.logits.requires_grad
+    layers = [(*part.output.attentions, *part.output.hidden), (*alone.output.attentions, *alone.output.hidden)]
+    lengths = part.batch.rows.lengths.tolist()
+    for mine, theirs in zip(*layers, strict=True):  # without padding, of which models may add some at the end
+        for found, expected, length in zip(mine, theirs, lengths, strict=True):
+            there = (slice(None), slice(length)) if found.dim() == 3 else (slice(length),)
+            torch.testing.assert_close(found[there], expected[there], atol=1e-5, rtol=0)
+
+
+def test_a_portion_is_counted_by_the_engine_of_the_whole():
+    case = case_of(*text_classifier())
+    portion(case, 2).ask_with_gradients()
+    assert case.engine.cost.forwards == case.engine.cost.queries == 2
 
 
 def test_how_many_and_which():
@@ -83,5 +95,5 @@ def test_windows_are_averaged():
     case = case_of(*windows())
     rows = case.batch.rows
     assert len(rows) > len(case)
-    torch.testing.assert_close(outputs_of(case, case.classifier.embed(rows)), case.output.logits)
+    torch.testing.assert_close(case.ask_with_gradients(embeds=case.classifier.embed(rows)).logits, case.output.logits)
     assert mean_over_examples(case, rows.owner.double()).item() == pytest.approx(1.5)  # of 0, 1, 2 and 3

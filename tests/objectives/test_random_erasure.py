@@ -10,7 +10,6 @@ from veridical.masking import ERASERS, Case
 from veridical.models.new import start
 from veridical.objectives import CrossEntropy, RandomErasure
 from veridical.objectives.base import prepare
-from veridical.objectives.erased import outputs_of_kept
 from veridical.testing import Formula, check_objective, image_classifier, text_classifier
 from veridical.testing.families import DECODERS, FAMILIES, SENTENCES, family
 
@@ -103,7 +102,7 @@ def test_windows_stay_with_their_text(chosen):
     classifier = start("tiny", examples, ["neg", "pos"], max_length=5, long="window")
     case = case_of(classifier, examples)
     keep = case.live & (torch.arange(case.live.shape[1]) % 2 == 0)
-    found = outputs_of_kept(case, "mask", keep, torch.tensor(chosen))
+    found = case.with_eraser("mask").ask_with_gradients(torch.tensor(chosen), keep[chosen]).logits
     asked = Case.bind(classifier, examples, eraser="mask").logits(torch.tensor(chosen), keep[chosen])
     torch.testing.assert_close(found.detach(), asked, atol=1e-5, rtol=0)
 

@@ -20,7 +20,8 @@ from veridical.objectives import (
 from veridical.objectives.base import forward
 from veridical.testing import text_classifier
 from veridical.testing.families import FAMILIES, family
-from veridical.training import Schedule, fit
+from veridical.training import Schedule
+from veridical.training.fit import fit
 
 PLAIN = Regex(l2=0, l3=0, l4=0)
 

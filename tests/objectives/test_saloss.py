@@ -15,7 +15,7 @@ from veridical.objectives.base import forward, prepare
 from veridical.objectives.saloss import SaLossOf, shares
 from veridical.testing import image_classifier, pair_classifier, text_classifier
 from veridical.testing.families import DECODERS, FAMILIES, SENTENCES, family
-from veridical.training import fit
+from veridical.training.fit import fit
 
 ALPHA, SIGMA = (0.5, 0.3, 0.2), (0.2, 0.3, 0.5)
 LABELS = ("neg", "pos")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from html.parser import HTMLParser
@@ -15,17 +16,17 @@ from veridical.core.example import Image, Unit
 from veridical.core.explanation import Explanation
 from veridical.report.colours import AGAINST, DARK, FOR, LIGHT, Paper, blend, contrast, depth, tint
 from veridical.report.drawing import (
+    Answer,
     account,
-    called,
-    escaped,
     fragment,
     greatest,
-    legend,
-    number,
+    heading,
+    score_text,
     segments,
-    strongest,
+    strongest_words,
     unseen,
 )
+from veridical.report.markup import escaped
 from veridical.report.pictures import png
 
 NASTY = "<script>alert(1)</script> \"q\" 'a' & &lt; </div> 😀 שלום\r\n\tnew  line " + "A" * 200
@@ -88,9 +89,9 @@ def explain(text: str = "good film", spans: tuple[tuple[int, int], ...] = ((0, 4
 def test_segments_cover_text_units_and_gaps() -> None:
     assert segments(explain(" good film!", ((1, 5), (6, 10))), "text") == [
         (" ", None),
-        ("good", 1.0),
+        ("good", 0),
         (" ", None),
-        ("film", -0.5),
+        ("film", 1),
         ("!", None),
     ]
 
@@ -154,18 +155,31 @@ def test_any_text_can_be_saved(text: str) -> None:
 
 def test_fragment_tells_prediction_label_method_and_legend() -> None:
     markup = fragment(explain(label="negative"))
-    for part in ("positive", "93.1%", "gold label", "negative", "occlusion", "&#10007;", legend()):
+    for part in ("positive", "93.1%", "gold label", "negative", "occlusion", "&#10007;"):
         assert part in markup
     assert Page(markup).titles == ["+1", "-0.5"]
-    assert "against" in legend()
-    assert "for" in legend()
+    assert re.search(r">against</span>.*>for</span> this answer", markup, re.DOTALL)
 
 
 def test_another_target_than_the_predicted_one_is_said() -> None:
+    assert heading(explain(target="negative")).predicted == Answer("positive", 0.931)
+    assert heading(explain()).predicted is None
     markup = fragment(explain(target="negative"))
     assert "6.9%" in markup
     assert "predicted" in markup
     assert "predicted" not in fragment(explain())
+
+
+def test_several_gold_labels_are_listed_and_no_prediction_is_guessed() -> None:
+    shown = heading(explain(target="negative", label=("joy", "hope")))
+    assert (shown.target, shown.predicted, shown.gold, shown.right) == (
+        Answer("negative", 0.069),
+        None,
+        "joy, hope",
+        None,
+    )
+    assert heading(explain(label=())).gold == "none"
+    assert "joy, hope" in fragment(explain(label=("joy", "hope")))
 
 
 def test_people_and_regression() -> None:
@@ -228,17 +242,19 @@ def test_an_empty_image_is_said_to_be_empty() -> None:
 
 def test_strongest_are_for_or_against() -> None:
     patch = explain(units=(Unit("image", (4, 8, 8, 12), ""), Unit("text", (0, 4), "good")), scores=(0.1, -2.0))
-    assert strongest(patch, 5) == [1, 0]
-    assert strongest(patch, 1) == [1]
-    assert strongest(explain(scores=(0.0, -1.0)), 5) == [1]
-    assert [called(unit) for unit in patch.units] == ["patch 4,8", "good"]
+    assert [(word.name, word.told, word.is_for) for word in strongest_words(patch, 5)] == [
+        ("good", "-2", False),
+        ("patch 4,8", "+0.1", True),
+    ]
+    assert [word.name for word in strongest_words(patch, 1)] == ["good"]
+    assert [word.name for word in strongest_words(explain(scores=(0.0, -1.0)), 5)] == ["film"]
 
 
 def test_margins_show_on_hover() -> None:
     sampled = explain(margins=(0.25, 0.0123))
     assert Page(fragment(sampled)).titles == ["+1 ± 0.25", "-0.5 ± 0.012"]
-    assert number(sampled, 1) == "-0.5 ± 0.012"
-    assert number(explain(), 1) == "-0.5"
+    assert score_text(sampled, 1) == "-0.5 ± 0.012"
+    assert score_text(explain(), 1) == "-0.5"
     patch = {"inputs": {"image": Image(np.zeros((4, 4)))}, "units": (Unit("image", (0, 0, 2, 2), ""),)}
     assert "<title>+1 ± 0.5</title>" in fragment(explain(**patch, scores=(1.0,), margins=(0.5,)))
 

@@ -1,7 +1,8 @@
 """Checking a model: a good one passes, a broken one is found out, and every kind of model can be checked."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,10 +10,13 @@ import torch
 from transformers import BertForSequenceClassification
 
 from veridical import Case, Classifier, Example, check, load_data
-from veridical.core.errors import InputError, ModelError, UsageError
-from veridical.explainers import EXPLAINERS
+from veridical.core.component import required
+from veridical.core.errors import CancelledError, InputError, ModelError, UsageError
+from veridical.core.progress import Watch
+from veridical.explainers import EXPLAINERS, Explainer, Scores
+from veridical.explainers.base import adding_up
 from veridical.models.new import start
-from veridical.run.checks.erasure import rank_correlation, same_emptiness, same_ranking, special_attention
+from veridical.run.checks.erasure import same_emptiness, same_ranking, special_attention
 from veridical.run.checks.finding import attempt, percent
 from veridical.run.checks.invariance import padding_invariance
 from veridical.run.checks.samples import FEW, MOST, own_examples, readable
@@ -191,12 +195,35 @@ def test_erasers_that_differ_are_found_out():
     assert same_ranking(scores).verdict == "not possible"  # all words alike
 
 
+def by_mask(deleted, masked):
+    """A model whose output falls by given numbers when a word is deleted, and by others when it is masked."""
+
+    def predict(texts):
+        return [sum(_value(text.split(), word, deleted, masked) for word in deleted) for text in texts]
+
+    return predict
+
+
+def _value(words, word, deleted, masked):
+    if word in words:
+        return 0.0
+    return -masked[word] if "[MASK]" in words else -deleted[word]
+
+
 @pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [([1, 2, 3], [10, 20, 21], 1), ([1, 2, 3], [3, 2, 1], -1), ([1, 2, 2, 4], [1, 3, 2, 4], 0.9486833)],
+    ("deleted", "masked", "expected"),
+    [
+        ((1, 2, 3), (10, 20, 21), 1),
+        ((1, 2, 3), (3, 2, 1), -1),
+        ((1, 2, 2, 4), (1, 3, 2, 4), 0.9486833),
+    ],
 )
-def test_rank_correlation(one, other, expected):
-    assert rank_correlation(torch.tensor(one), torch.tensor(other)) == pytest.approx(expected)
+def test_rankings_are_compared_by_their_rank_correlation(deleted, masked, expected):
+    words = "abcd"[: len(deleted)]
+    model = by_mask(dict(zip(words, deleted, strict=True)), dict(zip(words, masked, strict=True)))
+    found = same_ranking(Case.bind(Classifier.load(model), [Example.of(" ".join(words))]))
+    assert found.value == pytest.approx(expected)
+    assert list(found.details) == ["delete and mask"]
 
 
 @pytest.mark.parametrize(("share", "words"), [(1.07, "107%"), (0.0041, "0.41%"), (0.05, "5%"), (1e-7, "<0.01%")])
@@ -252,7 +279,103 @@ def test_examples_that_cannot_be_read_are_left_out(classifier):
 
 def test_progress_names_each_step(classifier):
     seen = []
-    done = check(classifier, TEXTS[:2], progress=lambda *step: seen.append(step))
-    assert [at for at, _, _ in seen] == list(range(len(seen)))
-    assert {total for _, total, _ in seen} == {len(seen)}
-    assert {found.name for found in done.methods} < {name for _, _, name in seen}
+    done = check(classifier, TEXTS[:2], watch=Watch(seen.append))
+    assert [each.done for each in seen] == list(range(len(seen)))
+    assert {each.total for each in seen} == {len(seen)}
+    assert {found.name for found in done.methods} < {each.note for each in seen}
+
+
+def test_a_check_can_be_cancelled(classifier):
+    watch = Watch(lambda told: watch.cancel() if told.done == 3 else None)
+    with pytest.raises(CancelledError):
+        check(classifier, TEXTS[:2], watch=watch)
+
+
+def test_cancelling_is_no_finding():
+    def work():
+        raise CancelledError("cancelled")
+
+    with pytest.raises(CancelledError):
+        attempt("mine", work)
+
+
+def test_a_folder_can_be_checked(trained, good):
+    assert check(trained).checks == good.checks
+
+
+@dataclass(frozen=True)
+class HalfShares:
+    """Scores that add up to a part of what they should; a plug-in that inherits nothing."""
+
+    part: float = 0.5
+    needs: ClassVar[frozenset[str]] = frozenset()
+    cost: ClassVar[str] = "none"
+
+    def passes(self, units):
+        return 0
+
+    def scores(self, case):
+        difference = torch.ones(len(case))
+        shares = self.part * case.live / case.live.sum(1, keepdim=True)
+        return Scores(shares, measures=adding_up(shares.sum(1), difference))
+
+
+@dataclass(frozen=True)
+class FullShares(HalfShares, Explainer):
+    """The same with all that explainers can have: a remedy, a cheap form, and variants."""
+
+    def quick(self, units):
+        return FullShares(0.75)
+
+    def variants(self):
+        return (FullShares(1.0),) if self.part < 1 else ()
+
+    @property
+    def remedy(self):
+        return "Use the whole."
+
+
+@dataclass(frozen=True)
+class FreeShares(HalfShares, Explainer):
+    """Scores that need not add up."""
+
+    adds_up: ClassVar[bool] = False
+
+
+@pytest.fixture
+def plug_ins(monkeypatch):
+    monkeypatch.setattr(EXPLAINERS, "_registered", {})
+    EXPLAINERS.register("half")(HalfShares)
+    EXPLAINERS.register("full")(FullShares)
+    EXPLAINERS.register("free")(FreeShares)
+
+
+def test_what_a_plug_in_promises_is_checked(plug_ins, classifier):
+    done = check(classifier, TEXTS[:2])
+    checks, methods = by_name(done.checks), by_name(done.methods)
+    assert checks["half adds up"].verdict == "warning"
+    assert checks["half adds up"].value == pytest.approx(0.5)
+    assert checks["half adds up"].remedy == ""
+    assert checks["full adds up"].value == pytest.approx(0.25)  # tried out in its cheap form
+    assert checks["full adds up"].remedy == "Use the whole."
+    assert methods["full"].details == {"name": "full", "part": 0.75}
+    assert "free adds up" not in checks
+    assert methods["free"].verdict == "ok"
+    assert "occlusion adds up" not in checks  # it says how far words act together, and promises nothing
+
+
+def test_a_variant_is_tried_out_after_its_method(plug_ins, classifier):
+    names = [found.name for found in check(classifier, TEXTS[:2]).methods]
+    assert names[names.index("full") + 1] == "full(part=1.0)"
+    assert names[names.index("deep-lift") + 1] == "deep-lift(complete=true)"
+
+
+def test_a_method_without_default_options_says_what_is_missing(monkeypatch, classifier):
+    @dataclass(frozen=True)
+    class Needy(FreeShares):
+        part: float = required("How much is shared.")
+
+    monkeypatch.setattr(EXPLAINERS, "_registered", {"needy": Needy})
+    found = by_name(check(classifier, TEXTS[:1]).methods)["needy"]
+    assert found.verdict == "not possible"
+    assert found.meaning == "needs the option 'part'."

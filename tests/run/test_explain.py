@@ -7,11 +7,11 @@ import pytest
 from veridical import Classifier, Engine, Example, explain, load_data, predict, read
 from veridical.core.errors import InputError, ModelError, UnsupportedError, UsageError
 from veridical.core.files import ExplanationWriter, read_all
+from veridical.core.progress import Watch
 from veridical.explainers import EXPLAINERS
 from veridical.run.explain import explain_to_file
-from veridical.run.portions import portions
-from veridical.run.predict import predict_each
-from veridical.testing import Formula, black_box
+from veridical.run.handle import ModelHandle
+from veridical.testing import black_box
 
 DATA = "planted(train=400, length=8):test[:40]"
 
@@ -134,6 +134,67 @@ def test_bad_examples_do_not_stop_the_others(classifier, tmp_path):
     assert [each.example_id for each in read(tmp_path / "why.parquet")] == [example.id for example in good]
 
 
+WITH_A_BLANK = [*load_data(DATA)[:10], Example("blank", {"text": " "}), *load_data(DATA)[10:20]]
+
+
+def explained(classifier, out, examples=WITH_A_BLANK, method="occlusion"):
+    """Explain with an engine that starts at 0: what was done, and what that cost."""
+    engine = Engine()
+    return explain_to_file(classifier, examples, method, out, engine=engine), engine.cost
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_a_resumed_job_with_a_failing_example_asks_the_model_nothing(classifier, tmp_path, suffix):
+    first, cost = explained(classifier, tmp_path / f"why{suffix}")
+    assert (first.written, cost.forwards > 0) == (20, True)
+    again, cost = explained(classifier, tmp_path / f"why{suffix}")
+    assert (again.written, again.resumed) == (0, 20)
+    assert (cost.queries, cost.forwards, cost.backwards) == (0, 0, 0)
+    assert [str(each.error) for each in again.failures] == [str(each.error) for each in first.failures]
+    assert again.failures[0].example_id == "blank"
+
+
+def test_what_is_known_to_fail_is_of_one_method_only(classifier, tmp_path):
+    explained(classifier, tmp_path / "why.jsonl")
+    other, cost = explained(classifier, tmp_path / "why.jsonl", method="gradient")
+    assert (other.written, cost.forwards > 0) == (20, True)
+    for method in ("occlusion", "gradient"):
+        again, cost = explained(classifier, tmp_path / "why.jsonl", method=method)
+        assert (len(again.failures), cost.forwards) == (1, 0)
+
+
+def test_a_text_that_was_filled_is_explained(classifier, tmp_path):
+    explained(classifier, tmp_path / "why.jsonl")
+    filled = [Example(each.id, {"text": "a good day"}) if each.id == "blank" else each for each in WITH_A_BLANK]
+    done, _ = explained(classifier, tmp_path / "why.jsonl", filled)
+    assert (done.written, done.resumed, done.failures) == (1, 20, ())
+    assert not (tmp_path / "why.jsonl.failures.json").exists()
+    assert explained(classifier, tmp_path / "why.jsonl", filled)[1].forwards == 0
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"format": "veridical-failures", "version": 1, "failures": [3]}'])
+def test_damaged_failures_are_found_again(classifier, tmp_path, text):
+    explained(classifier, tmp_path / "why.jsonl")
+    (tmp_path / "why.jsonl.failures.json").write_text(text)
+    again, cost = explained(classifier, tmp_path / "why.jsonl")
+    assert (again.written, len(again.failures), cost.forwards > 0) == (0, 1, True)
+    assert explained(classifier, tmp_path / "why.jsonl")[1].forwards == 0
+
+
+def test_a_model_that_failed_is_asked_again(tmp_path):
+    def service(texts):
+        if is_down and "bad" in " ".join(texts):
+            raise ConnectionError("no answer")
+        return [[0.4, 0.6]] * len(texts)
+
+    is_down, model = True, Classifier.load(service, labels=["no", "yes"])
+    examples = [Example.of(text, text) for text in ("good", "bad", "fine")]
+    assert len(explain_to_file(model, examples, "occlusion", tmp_path / "why.jsonl").failures) == 1
+    is_down = False
+    done = explain_to_file(model, examples, "occlusion", tmp_path / "why.jsonl")
+    assert (done.written, done.failures) == (1, ())
+
+
 @pytest.mark.parametrize("method", list(EXPLAINERS))
 def test_every_method_goes_on_past_empty_texts_and_takes_one_word(classifier, tmp_path, method):
     texts = ["", "good", "good good good", " ", "a bad day for a good film"]
@@ -179,19 +240,17 @@ METHODS = ["occlusion", "integrated-gradients", "lime(samples=60)", "kernel-shap
 @pytest.mark.parametrize("method", METHODS)
 def test_an_interrupted_job_goes_on_and_ends_the_same(classifier, tmp_path, monkeypatch, method):
     examples = load_data(DATA)
-    monkeypatch.setattr("veridical.run.portions._EXAMPLES_AT_ONCE", 7)
+    monkeypatch.setattr("veridical.run.job._EXAMPLES_AT_ONCE", 7)
     whole, everything = tmp_path / "whole.parquet", Engine()
     explain_to_file(classifier, examples, method, whole, engine=everything)
 
-    def kill(done):
-        seen.append(done)
-        if sum(seen) == 21:
+    def kill(progress):
+        if progress.done == 21:
             raise Killed
 
-    seen = []
     broken = tmp_path / "broken.parquet"
     with pytest.raises(Killed):
-        explain_to_file(classifier, examples, method, broken, progress=kill)
+        explain_to_file(classifier, examples, method, broken, watch=Watch(kill))
     assert len(read(broken)) == 21  # readable while incomplete
     engine = Engine()
     done = explain_to_file(classifier, examples, method, broken, engine=engine)
@@ -205,7 +264,7 @@ def test_an_interrupted_job_goes_on_and_ends_the_same(classifier, tmp_path, monk
 def test_a_job_killed_while_it_wrote_ends_the_same(classifier, tmp_path, monkeypatch, method):
     """The file holds a part of what was done together; the rest of it comes out as if nothing had happened."""
     examples = load_data(DATA)[:20]
-    monkeypatch.setattr("veridical.run.portions._EXAMPLES_AT_ONCE", 7)
+    monkeypatch.setattr("veridical.run.job._EXAMPLES_AT_ONCE", 7)
     whole, broken = tmp_path / "whole.parquet", tmp_path / "broken.parquet"
     explain_to_file(classifier, examples, method, whole)
     with ExplanationWriter(broken) as writer:
@@ -223,31 +282,44 @@ def test_a_second_method_joins_the_same_file(classifier, tmp_path):
     assert [each.source for each in read(out)] == ["gradient"] * 5 + ["attention"] * 5
 
 
-def test_portions_are_bounded_by_size_and_number():
-    texts = [Example(str(index), {"text": "x" * 25_000}) for index in range(5)]
-    assert [len(portion) for portion in portions(texts)] == [2, 2, 1]
-    short = [Example(str(index), {"text": "x"}) for index in range(600)]
-    assert [len(portion) for portion in portions(short)] == [256, 256, 88]
-    assert [len(portion) for portion in portions(short[:45], lambda _: 1000)] == [10, 10, 10, 10, 5]
-    assert [len(portion) for portion in portions(short[:2], lambda _: 10**6)] == [1, 1]
-    assert [len(portion) for portion in portions([Example("huge", {"text": "x" * 10**6})])] == [1]
+def test_a_folder_stands_for_its_model(classifier, trained, tmp_path):
+    assert explain(trained, ["a good day"], "gradient") == explain(classifier, ["a good day"], "gradient")
+    assert explain(str(trained), "a good day", "gradient")[0].spec["model"]["fingerprint"] == classifier.fingerprint
+    assert predict(trained, ["a good day"]) == predict(ModelHandle.of(classifier), ["a good day"])
+    with pytest.raises(ModelError, match="there is no folder"):
+        predict("./nowhere", ["a good day"])
+
+
+def test_a_method_is_a_name_an_object_or_a_folder(classifier, tmp_path):
+    method = EXPLAINERS.create("occlusion(output=prob)")
+    EXPLAINERS.save(method, tmp_path / "mine")
+    by_name = explain(classifier, "a good day", "occlusion(output=prob)")
+    assert explain(classifier, "a good day", method) == by_name
+    assert explain(classifier, "a good day", tmp_path / "mine") == by_name
+
+
+def test_python_and_files_agree_on_the_name_of_the_data(classifier, tmp_path):
+    data = load_data(DATA)[:2]
+    explain_to_file(classifier, data, "gradient", tmp_path / "why.jsonl")
+    explain_to_file(classifier, list(data), "gradient", tmp_path / "named.jsonl", data=data.name)
+    made = explain(classifier, data, "gradient")
+    assert made[0].spec["data"] == "planted(train=400, length=8):test"
+    assert [each.spec for each in made] == [each.spec for each in read(tmp_path / "why.jsonl")]
+    assert [each.spec for each in made] == [each.spec for each in read(tmp_path / "named.jsonl")]
+    assert explain(classifier, list(data), "gradient")[0].spec["data"] is None
+
+
+def test_the_weights_are_read_once(classifier, monkeypatch):
+    taken = []
+    monkeypatch.setattr(type(classifier), "describe", lambda self: taken.append(self) or {"fingerprint": "x"})
+    handle = ModelHandle.of(classifier)
+    predict(handle, "a good day")
+    assert taken == []
+    explain(handle, "a good day", "gradient")
+    explain(handle, "a bad day", "occlusion")
+    assert len(taken) == 1
 
 
 def test_one_text_alone_is_a_list_of_one(classifier):
     assert [each.example_id for each in explain(classifier, "a good day")] == ["0"]
     assert len(predict(classifier, "a good day")) == 1
-
-
-def test_predicting_goes_on_past_bad_examples(classifier):
-    results = list(
-        predict_each(classifier, [Example("a", {"text": "x"}), Example("b", {}), Example("c", {"text": "y"})])
-    )
-    assert [type(result).__name__ for result in results] == ["Prediction", "Failure", "Prediction"]
-
-
-def test_predictions():
-    formula = Formula.linear({"good": 2.0})
-    (made,) = predict(formula, ["good"])
-    assert made.label == "yes"
-    assert made.probabilities == pytest.approx({"no": 0.119203, "yes": 0.880797}, abs=1e-6)
-    assert predict(formula, []) == []

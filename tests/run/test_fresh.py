@@ -5,9 +5,11 @@ import json
 import pytest
 
 from veridical import Classifier, load_data
-from veridical.core.errors import InputError, UsageError
+from veridical.core.errors import CancelledError, InputError, StorageError, UsageError
+from veridical.core.extraction import Extraction
+from veridical.core.progress import Watch
+from veridical.core.storage import OutputLock
 from veridical.run.fresh import fresh
-from veridical.run.rationales import Extraction
 from veridical.run.train import spread, train
 from veridical.training import Schedule
 
@@ -60,16 +62,72 @@ def test_the_same_call_again_does_nothing_new(done, trained):
 
 def test_rationales_of_another_kind_are_refused(done, trained):
     out, _ = done
-    with pytest.raises(UsageError, match="holds rationales cut in another way"):
+    with pytest.raises(UsageError, match="run holds another run, which differs in: extraction"):
         fresh(trained, out, Extraction("occlusion", 0.5), seeds=(0, 1), schedule=QUICK)
 
 
-def test_an_explanation_says_how_rationales_were_cut(done):
+def test_rationales_say_how_they_were_cut(done):
     out, _ = done
-    told = json.loads((out / "rationales" / "extraction.json").read_text())
-    assert told["method"]["name"] == "occlusion"
-    assert (told["ratio"], told["rationale"], told["order"]) == (0.2, "top-k", "text")
+    told = json.loads((out / "rationales" / "run.json").read_text())
+    cut = told["extraction"]
+    assert cut["method"]["name"] == "occlusion"
+    assert (cut["ratio"], cut["rationale"], cut["order"]) == (0.2, "top-k", "text")
     assert told["model"]["fingerprint"]
+
+
+def test_the_record_says_what_was_asked_and_found(done, trained):
+    out, found = done
+    told = json.loads((out / "run.json").read_text())
+    assert (told["job"], told["done"], told["data"]) == ("fresh", True, DATA)
+    assert told["support"] == Classifier.load(trained).fingerprint
+    assert told["whole"] == found.whole
+    assert told["elsewhere"] == {name: list(figures) for name, figures in found.elsewhere.items()}
+
+
+def test_a_wrong_ratio_is_refused_before_anything_is_written(trained, tmp_path):
+    with pytest.raises(UsageError, match="ratio"):
+        fresh(trained, tmp_path / "fresh", schedule=SHORT, elsewhere={f"{DATA}:dev[:4]": 1.5})
+    assert not (tmp_path / "fresh").exists()
+
+
+def test_two_runs_do_not_share_a_folder(trained, tmp_path):
+    lock = OutputLock(tmp_path / "fresh")
+    with pytest.raises(StorageError, match="fresh is being written by another process"):
+        fresh(trained, tmp_path / "fresh", schedule=SHORT)
+    lock.release()
+
+
+def test_a_folder_of_another_job_is_refused(trained, tmp_path):
+    with pytest.raises(UsageError, match="model holds another run, which differs in: job"):
+        fresh(trained, trained, schedule=SHORT)
+
+
+def test_a_model_without_a_record_needs_names(trained, tmp_path):
+    Classifier.load(trained).save(tmp_path / "model")
+    with pytest.raises(InputError, match="which data it was trained with. Name it: --data"):
+        fresh(tmp_path / "model", tmp_path / "fresh", schedule=SHORT)
+    with pytest.raises(InputError, match="which model it was trained with. Name it: --model"):
+        fresh(tmp_path / "model", tmp_path / "fresh", data=DATA, schedule=SHORT)
+
+
+def test_a_job_that_was_cancelled_goes_on(trained, tmp_path):
+    seen = []
+
+    def stop(progress):
+        seen.append(progress.what)
+        if progress.what == "training":
+            watch.cancel()
+
+    watch = Watch(stop)
+    how = {"extraction": Extraction("attention", 0.2), "schedule": SHORT}
+    with pytest.raises(CancelledError):
+        fresh(trained, tmp_path / "fresh", watch=watch, **how)
+    assert f"{DATA}:train: explaining by attention" in seen
+    before = (tmp_path / "fresh" / "rationales" / "explanations-train.parquet").stat().st_mtime_ns
+    assert not json.loads((tmp_path / "fresh" / "run.json").read_text())["done"]
+    assert fresh(trained, tmp_path / "fresh", **how).trained[0].test
+    assert json.loads((tmp_path / "fresh" / "run.json").read_text())["done"]
+    assert (tmp_path / "fresh" / "rationales" / "explanations-train.parquet").stat().st_mtime_ns == before
 
 
 def test_what_a_model_holds_is_kept_whole(tmp_path):

@@ -8,10 +8,12 @@ import sys
 import pytest
 from transformers import TrainerCallback
 
-from veridical.core.errors import InputError, StorageError, UsageError
+from veridical.core.errors import CancelledError, InputError, ModelError, StorageError, UsageError
+from veridical.core.progress import Watch
 from veridical.core.storage import OutputLock
 from veridical.models import Classifier
-from veridical.run.train import _splits, train
+from veridical.objectives import OBJECTIVES
+from veridical.run.train import _splits, train, train_seeds
 from veridical.training import Schedule
 
 QUICK = Schedule(epochs=1, checks=1)
@@ -105,7 +107,7 @@ def test_a_label_that_only_a_later_split_has_is_named_before_training(tmp_path, 
 def test_a_metric_of_another_task_is_refused_before_training(tmp_path, labels, metric):
     lines = ["text,label", *[f"one film,{labels[0]}", f"other film,{labels[1]}"] * 4]
     data = folder_of(tmp_path, train=lines, dev=lines)
-    with pytest.raises(UsageError, match=f"have no {metric} to keep the best checkpoint by"):
+    with pytest.raises(UsageError, match=f"unknown dev figure {metric!r}. There are: "):
         train(data, tmp_path / "run", model="tiny", schedule=Schedule(epochs=1, checks=1, metric=metric))
 
 
@@ -116,6 +118,60 @@ def test_two_trainings_do_not_share_a_folder(tmp_path):
     lock.release()
     train(DATA, tmp_path / "run", model="tiny", schedule=QUICK)
     assert not (tmp_path / "run.lock").exists()
+
+
+def test_a_damaged_record_is_named_and_nothing_is_trained(tmp_path):
+    train(DATA, tmp_path / "run", model="tiny", schedule=QUICK)
+    (tmp_path / "run" / "run.json").write_text('{"data": "planted", ')
+    before = (tmp_path / "run" / "model.safetensors").stat().st_mtime_ns
+    with pytest.raises(StorageError, match="run.json is damaged.*Choose another folder"):
+        train(DATA, tmp_path / "run", model="tiny", schedule=QUICK)
+    assert (tmp_path / "run" / "model.safetensors").stat().st_mtime_ns == before
+
+
+def test_a_record_without_its_model_is_no_finished_run(tmp_path):
+    train(DATA, tmp_path / "run", model="tiny", schedule=QUICK)
+    (tmp_path / "run" / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="cannot load"):
+        train(DATA, tmp_path / "run", model="tiny", schedule=QUICK)
+
+
+def test_a_training_tells_its_steps_and_figures(tmp_path):
+    told = []
+    train_seeds(DATA, tmp_path / "run", (0, 1), model="tiny", schedule=QUICK, watch=Watch(told.append))
+    steps = [progress for progress in told if progress.what == "seed 1: training"]
+    assert [(progress.done, progress.total) for progress in steps if not progress.is_result] == [(0, 2), (1, 2), (2, 2)]
+    (looked,) = [progress.note for progress in steps if progress.is_result]
+    assert looked.startswith("dev: loss ")
+
+
+def test_a_training_that_was_cancelled_goes_on_from_its_checkpoint(tmp_path):
+    def stop(progress):
+        if progress.done == 3:
+            watch.cancel()
+
+    watch, schedule = Watch(stop), Schedule(epochs=2, checks=1)
+    with pytest.raises(CancelledError, match="What was finished is kept"):
+        train(DATA, tmp_path / "run", model="tiny", schedule=schedule, watch=watch)
+    assert not json.loads((tmp_path / "run" / "run.json").read_text())["done"]
+    assert not (tmp_path / "run.lock").exists()
+    done = train(DATA, tmp_path / "run", model="tiny", schedule=schedule)
+    assert done.resumed_from == 2
+    whole = train(DATA, tmp_path / "whole", model="tiny", schedule=schedule)
+    assert (done.dev, done.test) == (whole.dev, whole.test)  # to the last digit
+
+
+def test_an_objective_may_be_an_object(tmp_path):
+    train(DATA, tmp_path / "run", model="tiny", schedule=QUICK, objective="saloss(lam=0.1)")
+    made = OBJECTIVES.create("saloss(lam=0.1)")
+    assert train(DATA, tmp_path / "run", model="tiny", schedule=QUICK, objective=made).was_done
+
+
+def test_a_logger_that_is_not_installed_is_refused_before_anything_is_made(tmp_path, monkeypatch):
+    monkeypatch.setattr("veridical.training.schedule.find_spec", lambda _package: None)
+    with pytest.raises(UsageError, match="cannot report to wandb: the package is not.*pip install wandb"):
+        train(DATA, tmp_path / "run", model="tiny", schedule=Schedule(report_to="wandb"))
+    assert not (tmp_path / "run").exists()
 
 
 class FullDisk(TrainerCallback):

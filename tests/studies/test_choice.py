@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from veridical.core.errors import UsageError
+from veridical.core.errors import CancelledError, StorageError, UsageError
+from veridical.core.progress import Watch
+from veridical.core.storage import OutputLock
 from veridical.studies.choice import choose, model_folder
 from veridical.testing.families import family
 from veridical.training import Schedule
@@ -17,7 +19,7 @@ HOW = {"model": "tiny", "metric": "decision-flip", "documents": 20, "schedule": 
 
 @pytest.fixture(scope="module")
 def chosen(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("choice")
+    folder = tmp_path_factory.mktemp("choice") / "runs"
     return folder, choose(DATA, folder, CANDIDATES, seeds=(0, 1), lose=None, **HOW)
 
 
@@ -58,6 +60,47 @@ def test_the_same_call_again_trains_nothing(chosen):
     again = choose(DATA, folder, CANDIDATES, seeds=(0, 1), lose=None, **HOW)
     assert all(each.was_done for candidate in again.candidates for each in candidate.trained)
     assert [each.means for each in again.candidates] == [each.means for each in found.candidates]
+
+
+def test_the_choice_is_kept_beside_the_models(chosen):
+    folder, found = chosen
+    told = json.loads((folder / "choice.json").read_text())
+    assert told["best"]["objective"] in CANDIDATES
+    assert [each["objective"] for each in told["candidates"]] == [each.objective for each in found.candidates]
+    assert (folder / model_folder(folder, "rationale", 1).parent / "audit-dev" / "card.html").exists()
+    record = json.loads((folder / "run.json").read_text())
+    assert (record["job"], record["done"], record["data"], record["model"]) == ("choose", True, DATA, "tiny")
+
+
+def test_another_training_in_the_same_folder_is_refused(chosen):
+    folder, _ = chosen
+    before = (folder / "choice.json").read_bytes()
+    with pytest.raises(UsageError, match="holds another run, which differs in: schedule"):
+        choose(DATA, folder, CANDIDATES, **{**HOW, "schedule": Schedule(epochs=1)})
+    assert (folder / "choice.json").read_bytes() == before
+
+
+def test_two_choices_do_not_share_a_folder(tmp_path):
+    lock = OutputLock(tmp_path / "runs")
+    with pytest.raises(StorageError, match="runs is being written by another process"):
+        choose(DATA, tmp_path / "runs", CANDIDATES, **HOW)
+    lock.release()
+
+
+def test_a_choice_that_was_cancelled_goes_on(tmp_path):
+    def stop(progress):
+        told.append(progress.what)
+        if "saloss" in progress.what:
+            watch.cancel()
+
+    told, watch = [], Watch(stop)
+    how = {**HOW, "documents": 4, "schedule": Schedule(epochs=1, checks=1)}
+    with pytest.raises(CancelledError):
+        choose(DATA, tmp_path / "runs", CANDIDATES[:2], watch=watch, **how)
+    assert told[0] == "cross-entropy, seed 0: training"
+    assert not (tmp_path / "runs" / "choice.json").exists()
+    found = choose(DATA, tmp_path / "runs", CANDIDATES[:2], **how)
+    assert [each.trained[0].was_done for each in found.candidates] == [True, False]
 
 
 def test_one_objective_is_no_choice(tmp_path):

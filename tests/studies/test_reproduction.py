@@ -2,19 +2,22 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from veridical.audits.plan import methods_of, metrics_of
 from veridical.audits.record import MODEL
-from veridical.core.errors import UsageError
+from veridical.core.errors import CancelledError, StorageError, UsageError
+from veridical.core.progress import Watch
 from veridical.data import load
 from veridical.data.name import parse_name
 from veridical.explainers import EXPLAINERS
 from veridical.objectives import OBJECTIVES
+from veridical.run.train import train
 from veridical.studies import STUDIES, Figure, Preset, Sizes, Study, StudyData
 from veridical.studies.reproduction import reproduce
-from veridical.studies.results import as_json, markdown
+from veridical.studies.tables import as_json, markdown
 from veridical.training import Schedule
 
 DATA = "planted(train=120, length=6)"
@@ -56,8 +59,8 @@ SMALL = Study(
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("study")
-    return folder, reproduce(SMALL, "smoke", folder)
+    folder = tmp_path_factory.mktemp("study") / "runs"
+    return folder, reproduce(SMALL, "smoke", folder, tables=folder.parent / "tables")
 
 
 def line(results, variant, metric, place="planted", floor=False):
@@ -94,11 +97,15 @@ def test_the_parts_of_a_data_set_are_drawn_once_and_equally_by_class(done):
     assert len(load(f"{folder / 'planted' / 'data'}:dev")) == 30
 
 
-def test_numbers_are_told_after_each_site(done):
+def test_the_tables_are_written(done):
     folder, found = done
-    told = []
-    reproduce(SMALL, "smoke", folder, finished=told.append)
-    assert [each.lines for each in told] == [found.lines]
+    tables = folder.parent / "tables"
+    assert {path.name for path in tables.iterdir()} == {"small-smoke.md", "small-smoke.json"}
+    assert (tables / "small-smoke.md").read_text() == markdown(found)
+    assert json.loads((tables / "small-smoke.json").read_text()) == json.loads(json.dumps(as_json(found)))
+    assert not (folder / "small-smoke.md").exists()
+    record = json.loads((folder / "run.json").read_text())
+    assert (record["job"], record["study"], record["size"], record["done"]) == ("reproduce", "small", "smoke", True)
 
 
 def test_variants_are_compared_with_the_first_and_with_the_paper(done):
@@ -121,12 +128,61 @@ def test_one_of_several_objectives_is_chosen_on_the_dev_split(done):
     assert (folder / "planted" / "other" / "saloss-lam-5-0" / "seed-0" / "audit-dev" / "audit.json").exists()
 
 
-def test_the_same_call_again_finds_everything_done(done):
+def made_in(folder):
+    """What takes long to make, and when it was made; cards and records are written anew."""
+    kinds = ("*.safetensors", "explanations*.parquet", "data/train.jsonl")
+    return {path: path.stat().st_mtime_ns for kind in kinds for path in folder.rglob(kind)}
+
+
+def test_the_same_call_again_finds_everything_done(done, monkeypatch):
     folder, found = done
-    said = []
-    again = reproduce(SMALL, "smoke", folder, progress=lambda what, _done, _total: said.append(what))
+    before, told, trained = made_in(folder), [], []
+
+    def train_and_look(*arguments, **rest):
+        trained.append(train(*arguments, **rest))
+        return trained[-1]
+
+    monkeypatch.setattr("veridical.studies.study_runs.train", train_and_look)
+    again = reproduce(SMALL, "smoke", folder, watch=Watch(told.append))
     assert again.lines == found.lines
-    assert said
+    assert len(trained) == 6  # two seeds of three variants
+    assert all(each.was_done for each in trained)
+    assert not [progress for progress in told if progress.what.endswith("training")]
+    assert made_in(folder) == before
+    assert len([path for path in before if path.suffix == ".safetensors"]) > len(trained)
+
+
+def test_another_study_in_the_same_folder_is_refused(done):
+    folder, _ = done
+    with pytest.raises(UsageError, match="holds another run, which differs in: study"):
+        reproduce("regex", "smoke", folder)
+
+
+def test_a_damaged_record_is_named(tmp_path):
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(StorageError, match="run.json is damaged"):
+        reproduce(SMALL, "smoke", tmp_path)
+
+
+def test_a_study_that_was_cancelled_goes_on(tmp_path):
+    def stop(progress):
+        told.append(progress.what)
+        if progress.what == "planted, cross-entropy, seed 1: training":
+            watch.cancel()
+
+    told, watch = [], Watch(stop)
+    plain = replace(SMALL, variants={"plain": ("cross-entropy",)}, follows={}, attack=None, likeness_method=None)
+    short = replace(plain.presets["smoke"].data_sets[0], sizes=None, elsewhere={}, ratio=None)
+    plain = replace(plain, presets={"smoke": replace(plain.presets["smoke"], data_sets=(short,))})
+    with pytest.raises(CancelledError):
+        reproduce(plain, "smoke", tmp_path / "study", watch=watch)
+    first = tmp_path / "study" / "planted" / "plain" / "seed-0" / "model" / "model.safetensors"
+    before = first.stat().st_mtime_ns
+    assert not list((tmp_path / "study").glob("small-smoke.*"))
+    found = reproduce(plain, "smoke", tmp_path / "study")
+    assert line(found, "plain", "decision-flip").seeds == 2
+    assert first.stat().st_mtime_ns == before
+    assert (tmp_path / "study" / "small-smoke.md").exists()
 
 
 def test_the_table_has_numbers_marks_and_published_figures(done):
@@ -138,7 +194,13 @@ def test_the_table_has_numbers_marks_and_published_figures(done):
     assert "| 0.42 |" in text
     assert "model tiny, 1 epochs in batches of 32, seeds 0, 1" in text
     assert "at most 120 / 30 / 40 texts drawn from train, dev and test of planted" in text
-    assert as_json(found)["lines"][0]["site"] == "planted"
+    assert as_json(found)["lines"][0]["data_set"] == "planted"
+
+
+def test_an_unknown_paper_is_named(tmp_path):
+    with pytest.raises(UsageError, match="unknown paper 'regx'.*Did you mean 'regex'"):
+        reproduce("regx", "smoke", tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
 
 
 def test_an_unknown_size_is_named(tmp_path):
@@ -155,9 +217,9 @@ def test_studies_name_things_that_exist(study):
     known = [EXPLAINERS.written(each) for each in methods_of(study.methods)[0]]
     assert metrics_of(study.metrics)
     for preset in study.presets.values():
-        assert preset.sites
-        for site in preset.sites:
-            for name in (site.data, *site.elsewhere.values()):
+        assert preset.data_sets
+        for data_set in preset.data_sets:
+            for name in (data_set.data, *data_set.elsewhere.values()):
                 parse_name(name)
         assert len(preset.seeds) >= 2
     assert len(study.presets["cpu"].seeds) >= 3

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from torch import nn
 
-from veridical.explainers import EXPLAINERS, Scores
+from veridical.explainers import EXPLAINERS, LearnedMask, Scores
 from veridical.explainers.base import adding_up
 from veridical.masking import ERASERS
-from veridical.objectives import OBJECTIVES
+from veridical.objectives import OBJECTIVES, CrossEntropy
 from veridical.testing import (
     black_box,
     check_eraser,
@@ -183,3 +184,39 @@ def test_the_checks_notice(how):
 
 def test_the_checks_pass_what_is_not_broken():
     check_explainer(Broken("not at all"))
+
+
+@dataclass(frozen=True)
+class Forgetful(LearnedMask):
+    """Half of what it has learned is not among its weights."""
+
+    def scores(self, case):
+        found = super().scores(case).values
+        return Scores(found * getattr(self, "forgotten", 1.0))
+
+
+def test_the_checks_notice_what_a_folder_does_not_keep(monkeypatch):
+    monkeypatch.setitem(EXPLAINERS._registered, "forgetful", Forgetful)
+    explainer = Forgetful()
+    check_explainer(explainer)
+    object.__setattr__(explainer, "forgotten", 2.0)
+    with pytest.raises(AssertionError, match="loaded from its folder it gives other scores"):
+        check_explainer(explainer)
+
+
+class WithoutUse(nn.Module):
+    """An objective with weights that no term depends on."""
+
+    needs = frozenset()
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, case):
+        return CrossEntropy()(case)
+
+
+def test_the_checks_notice_weights_that_learn_nothing():
+    with pytest.raises(AssertionError, match="none of its own weights has a gradient"):
+        check_objective(WithoutUse())

@@ -13,14 +13,17 @@ from safetensors.torch import load_file
 from torch import nn
 from transformers import TrainerCallback
 
-from veridical.core.errors import InputError, UnsupportedError
+from veridical.core.errors import InputError, UnsupportedError, UsageError
 from veridical.core.example import Example
 from veridical.data import load
 from veridical.masking import Case, Engine
+from veridical.models.learned import Learned
 from veridical.models.new import start
 from veridical.objectives import OBJECTIVES, CrossEntropy, SaLoss, Sum
-from veridical.training import Schedule, fit
+from veridical.objectives.base import modules_in
+from veridical.training import Schedule
 from veridical.training.evaluation import evaluate, macro_f1, pearson
+from veridical.training.fit import fit
 from veridical.training.trainer import ByLength, Trainee
 
 TRAIN = "planted(train=400, length=8):train"
@@ -83,19 +86,123 @@ class WithWeights(nn.Module):
         return {"scaled": CrossEntropy()(case)["cross_entropy"] * self.scale.square().sum()}
 
 
-def test_the_weights_of_an_objective_in_a_sum_are_trained_and_saved(data, tmp_path):
-    objective = WithWeights()
-    fit(begin(data), Sum((SaLoss(), objective)), *data, tmp_path, Schedule(epochs=1, checks=1))
-    assert objective.scale.item() != 1.0
+@dataclass(frozen=True)
+class Holding:
+    """An objective whose weights are in what it holds."""
+
+    held: object
+    rate: float | None = None
+    needs = frozenset()
+
+    def __call__(self, case):
+        (module,) = modules_in(self)
+        keep = module(torch.ones(1, module.in_features)).mean()
+        return {"scaled": CrossEntropy()(case)["cross_entropy"] * keep.square()}
+
+
+class Halved(nn.Module):
+    needs = frozenset()
+    rate = 1e-12
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+
+    def forward(self, case):
+        return {"halved": CrossEntropy()(case)["cross_entropy"] * self.scale.square().sum() / 2}
+
+
+@dataclass(frozen=True)
+class Line(Learned):
+    size: int = 3
+
+    def build(self):
+        return nn.Linear(self.size, 1)
+
+
+def held_in(how):
+    module = nn.Linear(3, 1)
+    return {"field": module, "list": [module], "mapping": {"one": (module,)}, "learned": Line()}[how]
+
+
+@pytest.mark.parametrize("within_sum", [False, True])
+@pytest.mark.parametrize("how", ["is", "field", "list", "mapping", "learned"])
+def test_the_weights_of_an_objective_are_trained_and_in_the_checkpoint(how, within_sum, data, tmp_path):
+    objective = WithWeights() if how == "is" else Holding(held_in(how))
+    (module,) = modules_in(objective)
+    before = [values.detach().clone() for values in module.parameters()]
+    whole = Sum((SaLoss(), objective)) if within_sum else objective
+    fitted = fit(begin(data), whole, data[0][:64], data[1][:20], tmp_path, Schedule(epochs=1, checks=1))
+    after = dict(module.named_parameters())
+    assert all(not torch.equal(old, new) for old, new in zip(before, after.values(), strict=True))
+    assert not module.training
+    (trained,) = modules_in(fitted.objective)
+    assert trained is module
     (checkpoint,) = tmp_path.glob("checkpoint-*/model.safetensors")
-    saved = [values for name, values in load_file(checkpoint).items() if name.endswith("scale")]
-    assert [values.item() for values in saved] == [objective.scale.item()]
+    saved = load_file(checkpoint)
+    for name, values in after.items():
+        (found,) = [each for key, each in saved.items() if key.startswith("parts.") and key.endswith(f".{name}")]
+        assert torch.equal(found, values)
 
 
-def test_an_objectives_own_weights_are_trained(data, tmp_path):
-    objective = WithWeights()
-    fit(begin(data), objective, *data, tmp_path, Schedule(epochs=1))
-    assert objective.scale.item() != 1.0
+def test_modules_of_the_model_itself_are_not_the_objectives(data):
+    classifier = begin(data)
+    trainee = Trainee(classifier, Holding([classifier.model.classifier, classifier.model]))
+    assert len(trainee.parts) == 0
+    shared = nn.Linear(2, 2)
+    assert len(Trainee(classifier, Sum((Holding(shared), Holding([shared])))).parts) == 1
+
+
+def test_an_objectives_own_weights_learn_at_their_own_rate(data, tmp_path):
+    fast, slow = Holding(nn.Linear(3, 1), rate=1e-1), Halved()
+    before = fast.held.weight.detach().clone()
+    schedule = Schedule(epochs=1, checks=1, rate=1e-12, head_rate=1e-12)
+    fit(begin(data), Sum((fast, slow)), data[0][:64], data[1][:20], tmp_path, schedule)
+    assert (fast.held.weight - before).abs().max() > 1e-2
+    assert (slow.scale - 1).abs().max() < 1e-6
+
+
+def test_without_a_rate_of_its_own_it_learns_at_the_heads(data, tmp_path):
+    objective = Holding(nn.Linear(3, 1))
+    before = objective.held.weight.detach().clone()
+    fit(begin(data), objective, data[0][:64], data[1][:20], tmp_path, Schedule(epochs=1, rate=1e-12, head_rate=1e-1))
+    assert (objective.held.weight - before).abs().max() > 1e-2
+
+
+@dataclass(frozen=True)
+class Judging:
+    """An objective with a dev figure: after each look it is better or worse by one."""
+
+    name: str = "turns"
+    step: float = 1.0
+    looks: list = field(default_factory=list)
+    needs = frozenset()
+
+    def evaluate(self, classifier, examples):
+        assert len(classifier.encode(list(examples))) == len(examples)
+        self.looks.append(len(examples))
+        return {self.name: self.step * len(self.looks)}
+
+    def __call__(self, case):
+        return CrossEntropy()(case)
+
+
+@pytest.mark.parametrize(("name", "step", "best"), [("turns", 1.0, -1), ("turns", -1.0, 0), ("turns_loss", -1.0, -1)])
+def test_the_best_checkpoint_by_the_objectives_own_figure(name, step, best, data, tmp_path):
+    schedule = Schedule(epochs=3, checks=1, metric=name)
+    fitted = fit(begin(data), Judging(name, step), data[0][:64], data[1][:20], tmp_path, schedule)
+    logged = [line[f"eval_{name}"] for line in fitted.history if f"eval_{name}" in line]
+    assert len(logged) == 3
+    assert fitted.dev[name] == logged[best]
+    assert {"accuracy", "macro_f1", "loss"} <= fitted.dev.keys()
+
+
+def test_a_figure_that_nobody_has_is_named_before_training(data, tmp_path):
+    with pytest.raises(UsageError, match="unknown dev figure 'turn'. Did you mean 'turns'.*accuracy, loss, macro_f1"):
+        fit(begin(data), Judging(), *data, tmp_path, Schedule(metric="turn"))
+    with pytest.raises(UsageError, match="Judging has a dev figure 'accuracy', as the classifier has"):
+        fit(begin(data), Judging("accuracy"), *data, tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_training_stops_when_nothing_improves(data, tmp_path):
@@ -189,14 +296,20 @@ class StopAt(TrainerCallback):
             raise KeyboardInterrupt
 
 
-RESUMED = ["cross-entropy", "saloss(lam=0.1, salience=chi2)", "saloss + random-erasure(empty=0.5) + rationale"]
+RESUMED = [
+    "cross-entropy",
+    "saloss(lam=0.1, salience=chi2)",
+    "saloss + random-erasure(empty=0.5) + rationale",
+    "learned-mask",
+    "random-erasure + learned-mask(rate=0.001)",
+]
 
 
 @pytest.mark.parametrize("objective", [OBJECTIVES.create(text) for text in RESUMED], ids=RESUMED)
 def test_a_resumed_training_ends_with_the_same_weights(objective, data, tmp_path):
     schedule = Schedule(epochs=2, checks=2)
     whole = with_dropout(data)
-    fit(whole, objective, *data, tmp_path / "whole", schedule)
+    first = fit(whole, objective, *data, tmp_path / "whole", schedule)
     broken = with_dropout(data)
     with pytest.raises(KeyboardInterrupt):
         fit(broken, objective, *data, tmp_path / "broken", schedule, [StopAt(18)])
@@ -208,6 +321,11 @@ def test_a_resumed_training_ends_with_the_same_weights(objective, data, tmp_path
     assert fitted.resumed_from == 14
     for name, values in whole.model.state_dict().items():
         torch.testing.assert_close(again.model.state_dict()[name], values, atol=1e-6, rtol=0, msg=name)
+    own, resumed = (list(modules_in(each.objective)) for each in (first, fitted))
+    assert len(own) == len(resumed) == ("learned-mask" in str(OBJECTIVES.written(objective)))
+    for mine, theirs in zip(own, resumed, strict=True):
+        for name, values in mine.state_dict().items():
+            torch.testing.assert_close(theirs.state_dict()[name], values, atol=1e-6, rtol=0, msg=name)
 
 
 KILLED = """

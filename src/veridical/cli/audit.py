@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from veridical.cli.options import PARTIAL, Bf16, Hold, Json, Long, Model, Units, reading_settings
+from veridical.cli.options import PARTIAL, Bf16, Hold, Json, Long, Model, Tokens, Units, reading_settings
 
 if TYPE_CHECKING:
     from veridical.audits import Audit
@@ -31,7 +31,7 @@ def audit(
     ] = "attention, integrated-gradients, occlusion",
     metrics: Annotated[
         str,
-        typer.Option(help="Metrics or sets of them: default, models, eraser, ferret, saloss, regex, scc, l2e, smat."),
+        typer.Option(help="Metrics or sets of them, e.g. default,stability; see `veridical list metric-sets`."),
     ] = "default",
     explanations: Annotated[
         list[str] | None, typer.Option(help="A file of explanations to audit beside the methods; may be repeated.")
@@ -44,7 +44,7 @@ def audit(
     hold: Hold = None,
     long: Long = None,
     bf16: Bf16 = False,
-    tokens: Annotated[int, typer.Option(min=1, help="Tokens in one batch: bounds the memory.")] = 1024,
+    tokens: Tokens = 1024,
     as_json: Json = False,
 ) -> None:
     """Can the reasons be trusted? Explain a data set by several methods, judge them, and write a report card.
@@ -52,8 +52,8 @@ def audit(
     Killed and started again, it goes on where it stopped. `--methods ""` audits files of explanations only.
     """
     from veridical.audits.job import audit as job
-    from veridical.audits.publication import SUMMARY_FILE, publish
-    from veridical.cli.progress import bar
+    from veridical.audits.publication import SUMMARY_FILE
+    from veridical.cli.progress import shown
     from veridical.data import load
     from veridical.masking import Engine
     from veridical.models import Classifier
@@ -61,9 +61,7 @@ def audit(
     examples = load(data)
     classifier = Classifier.load(model, **reading_settings(units, hold, long))
     engine = Engine(tokens=tokens, precision="bf16" if bf16 else "fp32")
-    with bar() as progress:
-        task = progress.add_task("", total=None, note="")
-        engine.watch = lambda _: progress.update(task, note=f"{engine.cost.forwards} model inputs")
+    with shown() as watch:
         done = job(
             classifier,
             examples,
@@ -74,14 +72,12 @@ def audit(
             target=target,
             timed=timed,
             engine=engine,
-            progress=lambda what, at, total: progress.update(task, description=what, completed=at, total=total),
+            watch=watch,
         )
-        progress.update(task, description="writing the card", note="")
-        summary = publish(out)
     if as_json:
         typer.echo((Path(out) / SUMMARY_FILE).read_text(encoding="utf-8").strip())
     else:
-        _print(Console(highlight=False), done, summary, out)
+        _print(Console(highlight=False), done, done.summary, out)
     if done.failures:
         raise typer.Exit(PARTIAL)
 
@@ -105,7 +101,7 @@ def _print(console: Console, done: Audit, summary: Summary, out: str) -> None:
     ):
         for note in notes:
             console.print(Text.assemble((f"{label}: ", "yellow"), note))
-    for example, why in list(done.failures.items())[:5]:
+    for example, why in list(done.failure_reasons.items())[:5]:
         console.print(Text.assemble(("failed: ", "red"), f"example {example}: {why}"))
     if len(done.failures) > 5:
         console.print(f"... and {len(done.failures) - 5} more failures, all in {out}/audit.json")

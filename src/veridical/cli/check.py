@@ -46,20 +46,15 @@ def check(
 
     Exit code 6 says that there is a problem, so that a script can stop; warnings end with 0.
     """
-    from veridical.cli.progress import bar
+    from veridical.cli.progress import shown
     from veridical.data import load
     from veridical.models import Classifier
     from veridical.run.check import check as job
 
     examples = load(data) if data else None
     classifier = Classifier.load(model, **reading_settings(units, hold, long))
-    with bar() as progress:
-        task = progress.add_task("checking", total=None, note="")
-        done = job(
-            classifier,
-            examples,
-            progress=lambda at, steps, name: progress.update(task, completed=at, total=steps, note=name),
-        )
+    with shown() as watch:
+        done = job(classifier, examples, watch=watch)
     if as_json:
         typer.echo(json.dumps({"model": model, **asdict(done)}))
     else:

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from veridical.cli.options import (
-    BatchSize,
-    BestBy,
-    Checks,
-    Epochs,
-    HeadRate,
-    Json,
-    Patience,
-    Rate,
-    Seeds,
-    schedule_of,
-    seeds_of,
-)
+from veridical.cli.options import Json, Seeds, options_from, seeds_of
+from veridical.core.errors import UsageError
+from veridical.training import Schedule
 
 if TYPE_CHECKING:
-    from veridical.studies.choice import Candidate, Choice
+    from veridical.studies.decision import Candidate, Choice
 
 
+@options_from(leave_out=("seed",), schedule=Schedule)
 def choose(
+    *,
     data: Annotated[str, typer.Option(help="Data to train on; its dev split decides.")],
     out: Annotated[str, typer.Option(help="Folder for all models and audits.")],
     objective: Annotated[
@@ -48,13 +40,7 @@ def choose(
     ] = 0.02,
     model: Annotated[str, typer.Option(help="embedded, tiny, a folder or a hub id.")] = "embedded",
     dev: Annotated[str | None, typer.Option(help="Data that decides; default: the dev split.")] = None,
-    epochs: Epochs = 3.0,
-    batch_size: BatchSize = 32,
-    rate: Rate = None,
-    head_rate: HeadRate = None,
-    checks: Checks = 2,
-    metric: BestBy = None,
-    patience: Patience = None,
+    schedule: Schedule,
     seed: Seeds = "0",
     as_json: Json = False,
 ) -> None:
@@ -62,12 +48,12 @@ def choose(
 
     Killed and started again, it goes on where it stopped. Test splits play no part in the choice.
     """
-    from veridical.cli.progress import TrainingBar, telling
-    from veridical.core.storage import text_file
+    from veridical.audits.statistics.findings import plain
+    from veridical.cli.progress import shown
     from veridical.studies.choice import choose as job
 
-    audited_metrics = _judges(by) if by is not None else {}
-    with telling() as tell, TrainingBar() as training:
+    decides = _method_and_metric(by) if by is not None else {}
+    with shown() as watch:
         found = job(
             data,
             out,
@@ -77,24 +63,18 @@ def choose(
             model=model,
             dev=dev,
             seeds=seeds_of(seed),
-            schedule=schedule_of("choose", epochs, batch_size, rate, head_rate, checks, metric, patience),
-            callbacks=[training],
-            progress=tell,
-            **audited_metrics,
+            schedule=schedule,
+            watch=watch,
+            **decides,
         )
-    told = _plain(found)
-    with text_file(Path(out) / "choice.json") as file:
-        file.write(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
     if as_json:
-        typer.echo(json.dumps(told))
+        typer.echo(json.dumps(plain(found)))
     else:
         _print(Console(highlight=False), found)
 
 
-def _judges(by: str) -> dict[str, str]:
+def _method_and_metric(by: str) -> dict[str, Any]:
     """`attention:decision-flip` is a method and a metric."""
-    from veridical.core.errors import UsageError
-
     method, colon, metric = by.partition(":")
     if not (method and colon and metric):
         raise UsageError(f"--by cannot be {by!r}", remedy="Name both: attention:decision-flip.")
@@ -108,12 +88,14 @@ def _print(console: Console, found: Choice) -> None:
         mark = "" if each.eligible else " (lost too much)"
         table.add_row(each.objective, f"{each.skill:.4f}{mark}", _spread(each), _against(each))
     console.print(table)
-    console.print(f"best: {found.best.objective}", soft_wrap=True)
+    console.print(f"best, by {found.documents} documents that all have: {found.best.objective}", soft_wrap=True)
     for trained in found.best.trained:
-        console.print(f"saved to {trained.out}", soft_wrap=True)
+        console.print(f"saved to {trained.out}", markup=False, soft_wrap=True)
 
 
 def _spread(candidate: Candidate) -> str:
+    if math.isnan(candidate.mean):
+        return "undefined"
     if len(candidate.means) == 1:
         return f"{candidate.mean:.3f}"
     return f"{candidate.mean:.3f} ({statistics.stdev(candidate.means):.3f} over {len(candidate.means)} seeds)"
@@ -123,10 +105,3 @@ def _against(candidate: Candidate) -> str:
     if candidate.contrast is None:
         return ""
     return f"{candidate.contrast.second} (p = {candidate.contrast.adjusted:.3f})"
-
-
-def _plain(found: Choice) -> dict[str, object]:
-    from veridical.audits.statistics.findings import plain
-
-    told: dict[str, object] = plain(found)
-    return told

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from veridical.cli.options import PARTIAL, Bf16, Hold, Json, Long, Model, Units, reading_settings
+from veridical.cli.options import PARTIAL, Bf16, Hold, Json, Long, Model, Tokens, Units, reading_settings
 
 if TYPE_CHECKING:
-    from veridical.run.explain import Explained
+    from veridical.run.sink import Explained
 
 
 def explain(
@@ -28,11 +28,11 @@ def explain(
     hold: Hold = None,
     long: Long = None,
     bf16: Bf16 = False,
-    tokens: Annotated[int, typer.Option(help="Tokens in one batch: bounds the memory.")] = 1024,
+    tokens: Tokens = 1024,
     as_json: Json = False,
 ) -> None:
     """Explain the decisions on a data set. Killed and started again, it goes on where it stopped."""
-    from veridical.cli.progress import bar
+    from veridical.cli.progress import shown
     from veridical.data import load
     from veridical.explainers import EXPLAINERS
     from veridical.masking import Engine
@@ -43,25 +43,15 @@ def explain(
     examples = load(data)
     classifier = Classifier.load(model, **reading_settings(units, hold, long))
     engine = Engine(tokens=tokens, precision="bf16" if bf16 else "fp32")
-    with bar() as progress:
-        task = progress.add_task("explaining", total=len(examples), note="")
-        engine.watch = lambda _: progress.update(task, note=f"{engine.cost.forwards} model inputs")
-        done = explain_to_file(
-            classifier,
-            examples,
-            explainer,
-            out,
-            target=target,
-            engine=engine,
-            data=examples.name,
-            progress=lambda count: progress.advance(task, count),
-        )
-    _report(done, out, engine.cost.queries, engine.cost.forwards, as_json)
+    with shown() as watch:
+        done = explain_to_file(classifier, examples, explainer, out, target=target, engine=engine, watch=watch)
+    _report(done, out, as_json)
     if done.failures:
         raise typer.Exit(PARTIAL)
 
 
-def _report(done: Explained, out: str, queries: int, forwards: int, as_json: bool) -> None:
+def _report(done: Explained, out: str, as_json: bool) -> None:
+    queries, forwards = done.cost.queries, done.cost.forwards
     failures = [{"example": each.example_id, "error": str(each.error)} for each in done.failures]
     if as_json:
         counts = {"written": done.written, "resumed": done.resumed, "queries": queries, "forwards": forwards}

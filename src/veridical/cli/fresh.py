@@ -9,36 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from veridical.cli.options import (
-    BatchSize,
-    BestBy,
-    Checks,
-    Epochs,
-    HeadRate,
-    Json,
-    Model,
-    Patience,
-    Rate,
-    Seeds,
-    schedule_of,
-    seeds_of,
-)
+from veridical.cli.options import Json, Model, Seeds, options_from, seeds_of
 from veridical.cli.train import print_trained
 from veridical.core.errors import UsageError
+from veridical.core.extraction import Extraction
+from veridical.training import Schedule
 
 if TYPE_CHECKING:
     from veridical.run.fresh import Fresh
 
 
+@options_from(leave_out=("seed",), extraction=Extraction, schedule=Schedule)
 def fresh(
+    *,
     support: Model,
     out: Annotated[str, typer.Option(help="Folder for the rationales and the new classifier.")],
-    method: Annotated[str, typer.Option(help="Whose scores choose the words.")] = "attention",
-    ratio: Annotated[float, typer.Option(help="The share of each text that is kept.")] = 0.2,
-    rationale: Annotated[
-        str, typer.Option(help="top-k (the highest words) or contiguous (the best run of words).")
-    ] = "top-k",
-    order: Annotated[str, typer.Option(help="Kept words in the order of the text, or of their score.")] = "text",
+    extraction: Extraction,
     data: Annotated[str | None, typer.Option(help="Data; default: what the model was trained on.")] = None,
     dev: Annotated[
         str | None, typer.Option(help="Data to choose the best checkpoint by; default: as for the model.")
@@ -48,13 +34,7 @@ def fresh(
         list[str] | None,
         typer.Option(help="Other data to test on, as it is or with its own ratio: imdb:test@0.1; may be repeated."),
     ] = None,
-    epochs: Epochs = 3.0,
-    batch_size: BatchSize = 32,
-    rate: Rate = None,
-    head_rate: HeadRate = None,
-    checks: Checks = 2,
-    metric: BestBy = None,
-    patience: Patience = None,
+    schedule: Schedule,
     seed: Seeds = "0",
     as_json: Json = False,
 ) -> None:
@@ -63,25 +43,21 @@ def fresh(
     Its reasons are then faithful by construction, and its accuracy says how good the rationales are. Killed and started
     again, it goes on where it stopped.
     """
-    from veridical.cli.progress import TrainingBar, telling
-    from veridical.core.component import check_options
+    from veridical.cli.progress import shown
     from veridical.run.fresh import fresh as job
-    from veridical.run.rationales import Extraction
 
-    cut = {"method": method, "ratio": ratio, "rationale": rationale, "order": order}
-    with telling() as tell, TrainingBar() as training:
+    with shown() as watch:
         found = job(
             support,
             out,
-            Extraction(**check_options(Extraction, "fresh", cut)),
+            extraction,
             data=data,
             dev=dev,
             model=model,
-            elsewhere=dict(_place(each, ratio) for each in elsewhere or []),
+            elsewhere=dict(_place(each, extraction.ratio) for each in elsewhere or []),
             seeds=seeds_of(seed),
-            schedule=schedule_of("fresh", epochs, batch_size, rate, head_rate, checks, metric, patience),
-            callbacks=[training],
-            progress=tell,
+            schedule=schedule,
+            watch=watch,
         )
     if as_json:
         typer.echo(json.dumps(_plain(found)))

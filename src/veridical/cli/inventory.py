@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table as Grid
 from rich.text import Text
 
 from veridical.cli.options import Json
+from veridical.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from veridical.run.inventory import InventoryRow
 
 _SHORT = 60
+_ALONE = ("more", "options", "presets")
+"""What is shown of one thing alone."""
 
 
 class What(StrEnum):
@@ -32,29 +39,113 @@ class What(StrEnum):
 
 def inventory(
     what: Annotated[What, typer.Argument(help="Which table.")] = What.all,
+    name: Annotated[str | None, typer.Argument(help="One of its names, to see that one with all options.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="With explainers: the folder of a model, to see those learned with it.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List explainers, metrics and their sets, data, models, erasers, objectives and saliences, with what they need."""
-    from veridical.run.inventory import TABLES
+    from veridical.run.inventory import find_row
 
-    chosen = list(TABLES) if what is What.all else [what.value]
-    tables = {name: TABLES[name]() for name in chosen}
+    tables = _tables(what, model)
+    if name is not None:
+        if what is What.all:
+            problem = f"it is not said which table has {name!r}"
+            raise UsageError(problem, remedy=f"Write for example: veridical list explainers {name}")
+        tables = {table: [find_row(table, rows, name)] for table, rows in tables.items()}
     if as_json:
         typer.echo(json.dumps(tables))
         return
     console = Console(highlight=False, soft_wrap=False)
-    for name, rows in tables.items():
-        console.print(f"\n{name}", style="bold underline")
-        for row in rows:
-            _print_row(console, row)
+    for table, rows in tables.items():
+        if name is not None:
+            _print_alone(console, rows[0])
+        else:
+            _print_table(console, table if model is None else f"{table} of {model}", rows)
+    if name is None:
+        console.print(Text("\nWith a name, as in `veridical list explainers lime`: one with all its options.", "dim"))
 
 
-def _print_row(console: Console, row: dict[str, str]) -> None:
+def _tables(what: What, model: str | None) -> dict[str, list[InventoryRow]]:
+    from veridical.run.inventory import TABLES, learned
+
+    if model is None:
+        return {table: TABLES[table]() for table in (TABLES if what is What.all else [what.value])}
+    if what is not What.explainers:
+        raise UsageError("--model is for explainers only", remedy=f"Write: veridical list explainers --model {model}")
+    return {what.value: learned(model)}
+
+
+def _print_table(console: Console, heading: str, rows: list[InventoryRow]) -> None:
+    console.print(Text(f"\n{heading}", "bold underline"))
+    for row in rows:
+        _print_row(console, row)
+    if not rows:
+        console.print("  none")
+
+
+def _print_row(console: Console, row: InventoryRow) -> None:
     """The name, what it is, and the rest below, short things on one line: a table would not fit a terminal."""
-    name, summary, *rest = row.items()
-    console.print(Padding(Text.assemble((name[1], "bold cyan"), "  ", summary[1]), (0, 0, 0, 2)))
-    details = [f"{key}: {value}" for key, value in rest if value != "-"]
-    short = "  ".join(each for each in details if len(each) <= _SHORT)
-    for line in (short, *(each for each in details if len(each) > _SHORT)):
+    _print_name(console, row)
+    facts = _facts(row)
+    if names := ", ".join(row.get("presets", ())):
+        facts.append(f"presets: {names}")
+    short = "  ".join(each for each in facts if len(each) <= _SHORT)
+    for line in (short, *(each for each in facts if len(each) > _SHORT)):
         if line:
-            console.print(Padding(Text(line, style="dim"), (0, 0, 0, 6)))
+            _print(console, Text(line, style="dim"), 6)
+
+
+def _print_alone(console: Console, row: InventoryRow) -> None:
+    """One thing with all that is known of it."""
+    _print_name(console, row)
+    for paragraph in (row.get("more", ""), "\n".join(_facts(row))):
+        if paragraph:
+            console.print()
+            _print(console, Text(paragraph), 6)
+    for grid in (_options(row.get("options", [])), _presets(row)):
+        if grid.row_count:
+            console.print()
+            _print(console, grid, 6)
+
+
+def _print_name(console: Console, row: InventoryRow) -> None:
+    name, summary = list(row.values())[:2]
+    _print(console, Text.assemble((name, "bold cyan"), "  ", summary), 2)
+
+
+def _facts(row: InventoryRow) -> list[str]:
+    """The columns after the first two, each with its heading."""
+    return [f"{key}: {value}" for key, value in list(row.items())[2:] if key not in _ALONE and value != "-"]
+
+
+def _options(options: list[dict[str, Any]]) -> Grid:
+    from veridical.run.inventory import written_default
+
+    grid = _grid("option", "default", "takes", "what it does")
+    for each in options:
+        grid.add_row(*map(Text, (each["name"], written_default(each), each["takes"], each["help"])))
+    return grid
+
+
+def _presets(row: InventoryRow) -> Grid:
+    from veridical.run.inventory import written_value
+
+    grid = _grid("preset", "options")
+    for preset, chosen in row.get("presets", {}).items():
+        options = ", ".join(f"{key}={written_value(value)}" for key, value in chosen.items()) or "the defaults"
+        grid.add_row(*map(Text, (f"{row['name']}(preset={preset})", options)))
+    return grid
+
+
+def _grid(first: str, *others: str) -> Grid:
+    grid = Grid(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid.add_column(first, style="cyan", no_wrap=True)
+    for heading in others:
+        grid.add_column(heading, overflow="fold")
+    return grid
+
+
+def _print(console: Console, what: Text | Grid, indent: int) -> None:
+    console.print(Padding(what, (0, 0, 0, indent)))

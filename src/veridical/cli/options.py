@@ -1,13 +1,19 @@
-"""Options that several commands share."""
+"""Options that several commands share, and options that are made of the fields of a settings class."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import functools
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from veridical.training import Schedule
+from veridical.core.component import Option, check_options, options_of
+from veridical.core.errors import UsageError
 
 PARTIAL = 7
 """The exit code of a job that is done but for some examples."""
@@ -20,59 +26,88 @@ Long = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Bf16 = Annotated[bool, typer.Option("--bf16", help="Run the model in bfloat16: faster where the processor has it.")]
-
-Epochs = Annotated[float, typer.Option(help="Passes over the data.")]
-BatchSize = Annotated[int, typer.Option(help="Examples per step.")]
-Rate = Annotated[
-    float | None, typer.Option(help="Learning rate of the encoder; default: 5e-5, or 1e-3 for small models.")
-]
-HeadRate = Annotated[
-    float | None, typer.Option(help="Learning rate of the head; default: 5e-4, or 1e-3 for small models.")
-]
-Checks = Annotated[int, typer.Option(help="Looks at the dev split per epoch; each leaves a checkpoint.")]
-BestBy = Annotated[
-    str | None, typer.Option(help="What the best checkpoint is chosen by: accuracy, macro_f1, loss, pearson.")
-]
-Patience = Annotated[int | None, typer.Option(help="Stop after so many looks without improvement.")]
+Tokens = Annotated[int, typer.Option(min=1, help="Tokens in one batch: bounds the memory.")]
 Seeds = Annotated[
     str,
     typer.Option("--seed", help="Seed of the head, the order of examples and dropout. 0,1,2 trains one for each."),
 ]
 
+Command = Callable[..., None]
+
+
+def options_from(leave_out: tuple[str, ...] = (), **classes: type) -> Callable[[Command], Command]:
+    """Put an option for each field of a settings class in the place of a command's parameter.
+
+        @options_from(leave_out=("seed",), schedule=Schedule)
+        def train(data: ..., *, schedule: Schedule, as_json: Json = False) -> None: ...
+
+    Name, type, default, limits and help of each option are those of the field. `leave_out` names fields that the
+    command fills in itself.
+    """
+
+    def decorate(command: Command) -> Command:
+        fields = {name: _fields(cls, leave_out) for name, cls in classes.items()}
+        parameters = [
+            each
+            for name, own in inspect.signature(command, eval_str=True).parameters.items()
+            for each in ([_parameter(field) for field in fields[name]] if name in fields else [own])
+        ]
+
+        @functools.wraps(command)
+        def call(**said: Any) -> None:
+            for name, cls in classes.items():
+                given = {field.name: said.pop(field.name) for field in fields[name]}
+                said[name] = cls(**check_options(cls, command.__name__, given))
+            command(**said)
+
+        del call.__wrapped__  # or its signature would be taken for this one's
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        call.__annotations__ = {each.name: each.annotation for each in parameters}
+        return call
+
+    return decorate
+
+
+def _fields(cls: type, leave_out: tuple[str, ...]) -> list[Option]:
+    return [each for name, each in options_of(cls).items() if name not in leave_out]
+
+
+def _parameter(field: Option) -> inspect.Parameter:
+    """The parameter of a command that sets a field."""
+    kind, limits = _read(field.hint)
+    flag = (f"--{field.name}",) if kind is bool else ()  # without a second one that says no
+    option = typer.Option(field.default, *flag, help=_help(field.help, limits))
+    hint = kind if field.default is not None else kind | None
+    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=hint)
+
+
+def _help(sentence: str, limits: str) -> str:
+    """The sentence with its limits after what it says first: `Examples per step (1 or more).`"""
+    return re.sub("(?=[;:.])", f" ({limits})", sentence, count=1) if limits else sentence
+
+
+def _read(hint: Any) -> tuple[Any, str]:
+    """The type that is read from the command line, and what limits it, in words."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _read(next(part for part in parts if part is not type(None)))
+    if origin is Literal:
+        return str, f"{', '.join(map(str, parts[:-1]))} or {parts[-1]}"
+    if origin is Annotated:
+        return parts[0], ", ".join(str(limit) for limit in parts[1:])
+    return hint, ""
+
 
 def seeds_of(text: str) -> list[int]:
     """The seeds that an option names, each once."""
-    from veridical.core.errors import UsageError
-
     try:
         return list(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError:
         raise UsageError(f"--seed cannot be {text!r}", remedy="Give a whole number, or several: 0,1,2.") from None
 
 
-def schedule_of(
-    command: str,
-    epochs: float,
-    batch_size: int,
-    rate: float | None,
-    head_rate: float | None,
-    checks: int,
-    metric: str | None,
-    patience: int | None,
-    **more: Any,
-) -> Schedule:
-    """How long and how fast a command trains, by what was said."""
-    from veridical.core.component import check_options
-    from veridical.training import Schedule
-
-    said = {"epochs": epochs, "batch_size": batch_size, "rate": rate, "head_rate": head_rate, "checks": checks}
-    return Schedule(**check_options(Schedule, command, {**said, "metric": metric, "patience": patience, **more}))
-
-
 def reading_settings(units: str | None, hold: str | None, long: str | None) -> dict[str, Any]:
     """How texts are read, as far as it was said."""
-    from veridical.core.errors import UsageError
-
     said = {"units": units, "hold": hold, "long": long}
     allowed = {"units": ("word", "token"), "hold": ("text", "text_pair"), "long": ("truncate", "window")}
     for name, value in said.items():

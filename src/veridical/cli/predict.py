@@ -30,7 +30,7 @@ def predict(
     from veridical.data import load
     from veridical.masking import Engine
     from veridical.models import Classifier
-    from veridical.run.portions import Failure
+    from veridical.run.job import Failure
     from veridical.run.predict import predict_each
 
     if bool(texts) == bool(data):

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markdown import Markdown
 
 from veridical.cli.options import Json
-
-if TYPE_CHECKING:
-    from veridical.studies.results import Results
 
 
 def reproduce(
@@ -32,28 +27,19 @@ def reproduce(
 
     Killed and started again, it goes on where it stopped. The tables are written after each data set.
     """
-    from veridical.audits.store import write_whole
-    from veridical.cli.progress import TrainingBar, telling
-    from veridical.core.component import unknown
-    from veridical.studies import STUDIES
+    from rich.markdown import Markdown
+
+    from veridical.cli.progress import shown
     from veridical.studies.reproduction import reproduce as job
-    from veridical.studies.results import as_json as data_of
-    from veridical.studies.results import markdown
+    from veridical.studies.tables import as_json as data_of
+    from veridical.studies.tables import markdown, table_file
 
-    if paper not in STUDIES:
-        raise unknown("paper", paper, STUDIES)
-    folder = Path(out or f"runs/{paper}-{preset}")
-    goal = Path(results or folder)
-
-    def write(found: Results) -> None:
-        write_whole(goal / f"{paper}-{preset}.md", markdown(found))
-        write_whole(goal / f"{paper}-{preset}.json", json.dumps(data_of(found), indent=1, ensure_ascii=False) + "\n")
-
-    with telling() as tell, TrainingBar() as training:
-        found = job(STUDIES[paper], preset, folder, progress=tell, finished=write, callbacks=[training])
+    folder = out or f"runs/{paper}-{preset}"
+    with shown() as watch:
+        found = job(paper, preset, folder, tables=results, watch=watch)
     if as_json:
         typer.echo(json.dumps(data_of(found)))
         return
     console = Console(highlight=False)
     console.print(Markdown(markdown(found)))
-    console.print(f"written to {(goal / f'{paper}-{preset}.md').resolve()}", soft_wrap=True)
+    console.print(f"written to {table_file(found, results or folder).resolve()}", markup=False, soft_wrap=True)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 def show(
     file: Annotated[str, typer.Argument(help="A file written by `veridical explain`.")],
-    top: Annotated[int, typer.Option(help="How many of the strongest words to list.")] = 5,
+    top: Annotated[int, typer.Option(min=0, help="How many of the strongest words to list.")] = 5,
     limit: Annotated[
-        int | None, typer.Option(help="How many explanations to show; default 20 in the terminal.")
+        int | None, typer.Option(min=1, help="How many explanations to show; default: 20 in the terminal.")
     ] = None,
     html: Annotated[str | None, typer.Option(help="Write a self-contained page for a browser instead.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per explanation.")] = False,
@@ -35,7 +35,7 @@ def show(
         for line in _lines(islice(explanations, limit)):
             typer.echo(line)
     else:
-        print_explanations(Console(), islice(explanations, limit or 20), top=top)
+        print_explanations(Console(), islice(explanations, 20 if limit is None else limit), top=top)
         if limit is None and next(explanations, None) is not None:
             typer.echo("... and more: --limit shows others, --html page.html all")
 

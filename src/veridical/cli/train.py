@@ -10,29 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from veridical.cli.options import (
-    BatchSize,
-    BestBy,
-    Checks,
-    Epochs,
-    HeadRate,
-    Hold,
-    Json,
-    Long,
-    Patience,
-    Rate,
-    Seeds,
-    Units,
-    reading_settings,
-    schedule_of,
-    seeds_of,
-)
+from veridical.cli.options import Hold, Json, Long, Seeds, Units, options_from, reading_settings, seeds_of
+from veridical.training import Schedule
 
 if TYPE_CHECKING:
     from veridical.run.train import Trained
 
 
+@options_from(leave_out=("seed",), schedule=Schedule)
 def train(
+    *,
     data: Annotated[
         str, typer.Option(help="Data to train on, e.g. reviews, reviews:train[:2000], mine.csv(text=review).")
     ],
@@ -44,48 +31,33 @@ def train(
     objective: Annotated[
         str, typer.Option(help="The training loss; `veridical list objectives` shows them.")
     ] = "cross-entropy",
-    epochs: Epochs = 3.0,
-    batch_size: BatchSize = 32,
-    rate: Rate = None,
-    head_rate: HeadRate = None,
-    checks: Checks = 2,
-    metric: BestBy = None,
-    patience: Patience = None,
+    schedule: Schedule,
     seed: Seeds = "0",
-    bf16: Annotated[bool, typer.Option("--bf16", help="Train in bfloat16.")] = False,
-    report_to: Annotated[
-        str, typer.Option(help="none, tensorboard, mlflow or wandb (its package must be installed).")
-    ] = "none",
     units: Units = None,
     hold: Hold = None,
     long: Long = None,
     as_json: Json = False,
 ) -> None:
     """Train a classifier and keep its best checkpoint. Killed and started again, it goes on from the last one."""
-    from veridical.cli.progress import TrainingBar
+    from veridical.cli.progress import shown
     from veridical.run.train import train_seeds
 
-    seeds = seeds_of(seed)
-    console = Console(highlight=False, stderr=as_json)
-    with TrainingBar() as training:
+    with shown() as watch:
         done = train_seeds(
             data,
             out,
-            seeds,
+            seeds_of(seed),
             model=model,
             dev=dev,
             objective=objective,
-            schedule=schedule_of(
-                "train", epochs, batch_size, rate, head_rate, checks, metric, patience, bf16=bf16, report_to=report_to
-            ),
+            schedule=schedule,
             settings=reading_settings(units, hold, long),
-            callbacks=[training],
-            starting=lambda each: console.print(f"seed {each}") if len(seeds) > 1 else None,
+            watch=watch,
         )
     if as_json:
         typer.echo(json.dumps([asdict(each) for each in done] if len(done) > 1 else asdict(done[0])))
     else:
-        print_trained(console, done)
+        print_trained(Console(highlight=False), done)
 
 
 def print_trained(console: Console, done: Sequence[Trained]) -> None:
@@ -94,13 +66,13 @@ def print_trained(console: Console, done: Sequence[Trained]) -> None:
 
     for each in done:
         if each.was_done:
-            console.print(f"{each.out} is already trained; these are its figures")
+            console.print(f"{each.out} is already trained; these are its figures", markup=False, soft_wrap=True)
         if each.resumed_from:
             console.print(f"went on from step {each.resumed_from}")
         for split, figures in (("dev", each.dev), ("test", each.test)):
             if figures:
                 console.print(f"{split:4}  " + "  ".join(f"{name} {value:.4f}" for name, value in figures.items()))
-        console.print(f"saved to {each.out}")
+        console.print(f"saved to {each.out}", markup=False, soft_wrap=True)
     if len(done) > 1:
         for split, runs in (("dev", [each.dev for each in done]), ("test", [each.test for each in done])):
             means = [f"{name} {each.mean:.4f} ({each.std:.4f})" for name, each in spread(runs).items()]

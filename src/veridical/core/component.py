@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import types
+import math
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, is_dataclass
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar, Union, runtime_checkable
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from veridical.core.errors import UsageError
+from veridical.core.hints import Place, fit, schema, shown, words
 
 T = TypeVar("T")
 
@@ -37,26 +38,12 @@ def required(help: str) -> Any:
     return field(metadata={_HELP: help})
 
 
-@runtime_checkable
-class Limit(Protocol):
-    """What an option may be beyond its type; stands in the metadata of an `Annotated` type."""
-
-    def check(self, where: str, name: str, value: Any) -> None:
-        """Refuse a value that must not be; `where` is how it was written, `name` is the option."""
-        ...
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The same in words of JSON Schema."""
-        ...
-
-
 @dataclass(frozen=True)
 class Within:
     """A number from `least` to `most`; with `open`, `least` itself is too little."""
 
     least: float
-    most: float = float("inf")
+    most: float = math.inf
     open: bool = False
 
     def check(self, where: str, name: str, value: float) -> None:
@@ -67,11 +54,11 @@ class Within:
     @property
     def schema(self) -> dict[str, Any]:
         lowest = {"exclusiveMinimum" if self.open else "minimum": self.least}
-        return lowest if self.most == float("inf") else {**lowest, "maximum": self.most}
+        return lowest if self.most == math.inf else {**lowest, "maximum": self.most}
 
     def __str__(self) -> str:
         lowest = f"more than {self.least:.12g}" if self.open else f"{self.least:.12g} or more"
-        return lowest if self.most == float("inf") else f"{lowest} and at most {self.most:.12g}"
+        return lowest if self.most == math.inf else f"{lowest} and at most {self.most:.12g}"
 
 
 @dataclass(frozen=True)
@@ -90,6 +77,25 @@ class AtLeastOne:
         return "at least one"
 
 
+@dataclass(frozen=True)
+class NameOf:
+    """The name of another component, with or without options; `make` builds it and says what is wrong with it."""
+
+    kind: str
+    make: Callable[[str], Any]
+    names: Callable[[], list[str]]
+
+    def check(self, where: str, name: str, value: str) -> None:
+        self.make(value)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return {"examples": self.names()}
+
+    def __str__(self) -> str:
+        return f"the name of {self.kind}"
+
+
 Count = Annotated[int, Within(1)]
 Number = Annotated[int, Within(0)]
 Weight = Annotated[float, Within(0)]
@@ -97,7 +103,6 @@ Positive = Annotated[float, Within(0, open=True)]
 Share = Annotated[float, Within(0, 1, open=True)]
 Probability = Annotated[float, Within(0, 1)]
 Seed = Annotated[int, Within(0, 2**32 - 1)]
-
 
 Presets = Mapping[str, Mapping[str, object]]
 """Sets of options by name."""
@@ -126,17 +131,18 @@ class Option:
 
     @property
     def is_required(self) -> bool:
+        """Whether there is no default."""
         return self.default is MISSING
 
     @property
     def takes(self) -> str:
         """What it may be, in words: `a whole number, 1 or more`, `sum, mean or l2`."""
-        return _takes(self.hint)
+        return words(self.hint)
 
     @property
     def schema(self) -> dict[str, Any]:
         """The option in JSON Schema."""
-        told = _schema(self.hint) | ({"description": self.help} if self.help else {})
+        told = schema(self.hint) | ({"description": self.help} if self.help else {})
         return told if self.is_required else told | {"default": _plain(self.default)}
 
 
@@ -145,7 +151,7 @@ def options_of(cls: type) -> dict[str, Option]:
     """The options of a component class, by name."""
     if not is_dataclass(cls):
         return {}
-    hints = typing.get_type_hints(cls, include_extras=True)
+    hints = _hints_of(cls)
     return {
         each.name: Option(each.name, hints[each.name], _default_of(each), each.metadata.get(_HELP, ""))
         for each in dataclasses.fields(cls)
@@ -153,10 +159,21 @@ def options_of(cls: type) -> dict[str, Option]:
     }
 
 
+def _hints_of(cls: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls, include_extras=True)
+    except NameError as error:  # a type that is imported for the type checker only, or defined inside of a function
+        raise UsageError(
+            f"the types of the options of {cls.__name__} cannot be read: {error}",
+            remedy="Import or define them at the top of its module, where they are found while Python runs.",
+        ) from error
+
+
 def schema_of(cls: type) -> dict[str, Any]:
     """The options of a component class as JSON Schema, for forms and other programs."""
     known = options_of(cls)
     return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "title": cls.__name__,
         "description": first_paragraph(cls),
@@ -167,18 +184,23 @@ def schema_of(cls: type) -> dict[str, Any]:
 
 
 def first_paragraph(cls: type) -> str:
-    """What a component is, in the first paragraph of its docstring."""
-    return " ".join((cls.__doc__ or "").split("\n\n")[0].split())
+    """What a component is, in the first paragraph of its docstring; empty where nobody wrote one."""
+    text = cls.__doc__ or ""
+    # A dataclass without a docstring gets its signature as one.
+    return "" if text.startswith(f"{cls.__name__}(") else " ".join(text.split("\n\n")[0].split())
 
 
 def check(thing: Any) -> None:
-    """Refuse a component whose options are of a wrong type or beyond their limits; lists become tuples in place."""
+    """Refuse a component whose options are of a wrong type or beyond their limits.
+
+    Values that mean the same are replaced in place: a list becomes a tuple, and 1 becomes 1.0 where numbers are floats.
+    """
     cls: type = type(thing)
     for name, each in options_of(cls).items():
         value = getattr(thing, name)
         checked = _checked(cls.__name__, each, value)
         if checked is not value:
-            object.__setattr__(thing, name, checked)  # it is being made, and nobody has seen it yet
+            object.__setattr__(thing, name, checked)  # past the frozen dataclass: the same value in its own type
 
 
 def check_options(cls: type, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,127 +232,8 @@ def _default_of(declared: dataclasses.Field[Any]) -> Any:
 
 
 def _checked(component: str, each: Option, value: Any) -> Any:
-    return _fit(f"{component}({each.name}={_shown(value)})", each, value, each.hint)
-
-
-def _fit(where: str, each: Option, value: Any, hint: Any) -> Any:
-    """The value in the type of the hint, or an error."""
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if origin is Annotated:
-        fitting = _fit(where, each, value, parts[0])
-        for limit in hint.__metadata__:
-            if isinstance(limit, Limit):
-                limit.check(where, each.name, fitting)
-        return fitting
-    if origin in (Union, types.UnionType):
-        return _fit_one_of(where, each, value, parts)
-    if origin is Literal:
-        if not any(value == choice and type(value) is type(choice) for choice in parts):
-            raise UsageError(f"{where} is not possible", remedy=f"{each.name} is one of: {', '.join(map(str, parts))}.")
-        return value
-    if origin is tuple:
-        return _fit_tuple(where, each, value, parts)
-    if hint is float and type(value) is int:
-        return float(value)
-    if hint in _KINDS and type(value) is not hint:
-        raise UsageError(f"{where} has the wrong type", remedy=f"{each.name} is {each.takes}.")
-    return value
-
-
-def _fit_tuple(where: str, each: Option, value: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    members = tuple(value) if isinstance(value, list | tuple) else (value,)
-    kinds = (parts[0],) * len(members) if parts[1:] == (...,) else parts
-    if len(kinds) != len(members):
-        raise UsageError(f"{where} has {len(members)} values", remedy=f"{each.name} has {len(kinds)}.")
-    fitting = tuple(_fit(where, each, member, kind) for member, kind in zip(members, kinds, strict=True))
-    unchanged = isinstance(value, tuple) and all(a is b for a, b in zip(fitting, value, strict=True))
-    return value if unchanged else fitting
-
-
-def _fit_one_of(where: str, each: Option, value: Any, choices: tuple[Any, ...]) -> Any:
-    problems = []
-    for choice in choices:
-        try:
-            if choice is type(None):
-                if value is None:
-                    return None
-                continue
-            return _fit(where, each, value, choice)
-        except UsageError as problem:
-            problems.append(problem)
-    if value is not None and len(problems) == 1:
-        raise problems[0]
-    raise UsageError(f"{where} is not possible", remedy=f"{each.name} is {each.takes}.")
-
-
-_KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
-_TYPES: dict[Any, str] = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
-
-
-def _takes(hint: Any) -> str:
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if origin is Annotated:
-        limits = [str(limit) for limit in hint.__metadata__ if isinstance(limit, Limit)]
-        return ", ".join([_takes(parts[0]), *limits])
-    if origin in (Union, types.UnionType):
-        return _either([_takes(part) for part in parts])
-    if origin is Literal:
-        return _either([str(part) for part in parts])
-    if origin is tuple:
-        members = parts[:1] if parts[1:] == (...,) else parts
-        return f"a list of: {'; '.join(dict.fromkeys(_takes(part) for part in members))}"
-    return "none" if hint is type(None) else _KINDS.get(hint, getattr(hint, "__name__", str(hint)))
-
-
-def _either(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _schema(hint: Any) -> dict[str, Any]:
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if origin is Annotated:
-        told = _schema(parts[0])
-        for limit in hint.__metadata__:
-            told |= limit.schema if isinstance(limit, Limit) else {}
-        return told
-    if origin in (Union, types.UnionType):
-        return {"anyOf": [_schema(part) for part in parts]}
-    if origin is Literal:
-        return {"enum": list(parts)}
-    if origin is tuple:
-        if parts[1:] == (...,):
-            return {"type": "array", "items": _schema(parts[0])}
-        return {"type": "array", "prefixItems": [_schema(part) for part in parts], "items": False}
-    return {"type": _TYPES[hint]} if hint in _TYPES else {}
+    return fit(value, each.hint, Place(f"{component}({each.name}={shown(value)})", each.name, each.takes))
 
 
 def _plain(value: Any) -> Any:
     return [_plain(part) for part in value] if isinstance(value, tuple) else value
-
-
-def _shown(value: Any) -> str:
-    """A value as it is written in messages, short enough for a line."""
-    written = value if isinstance(value, str) else repr(value)
-    return written if len(written) <= 60 else f"{written[:57]}..."
-
-
-Checker = Callable[[str], Any]
-
-
-@dataclass(frozen=True)
-class NameOf:
-    """The name of another component, with or without options; `make` builds it and says what is wrong with it."""
-
-    kind: str
-    make: Checker
-    names: Callable[[], list[str]]
-
-    def check(self, where: str, name: str, value: str) -> None:
-        self.make(value)
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        return {"examples": self.names()}
-
-    def __str__(self) -> str:
-        return f"the name of {self.kind}"

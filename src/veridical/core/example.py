@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 TEXT, PAIR, IMAGE = "text", "text_pair", "image"
 """The names of the inputs that Veridical knows: a text, the second text of a pair, an image."""
+
+
+Label = str | float | tuple[str, ...]
+"""What the data says is right: a class, a number, or all labels of an example that may have several, or none."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +65,9 @@ class Example:
 
     id: str
     inputs: Mapping[str, str | Image]
-    label: str | float | None = None
+    label: Label | None = None
     evidence: tuple[Unit, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, value: str | tuple[str, str] | Image | Example, id: str = "0") -> Example:
@@ -75,3 +79,12 @@ class Example:
         if isinstance(value, tuple):
             return cls(id, dict(zip((TEXT, PAIR), value, strict=True)))
         return cls(id, {IMAGE: value if isinstance(value, Image) else Image(value)})
+
+
+def content_hash(inputs: Mapping[str, str | Image]) -> str:
+    """A short name for what an example says."""
+    digest = hashlib.blake2b(digest_size=8)
+    for name, value in sorted(inputs.items()):
+        digest.update(name.encode() + b"|")
+        digest.update(value.pixels.tobytes() if isinstance(value, Image) else value.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

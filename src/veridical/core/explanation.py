@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from veridical.core.errors import InputError
-from veridical.core.example import Image, Unit
+from veridical.core.example import Image, Label, Unit
 
 HUMAN = "human"
 """The `source` of rationales and study answers: people explain, too."""
@@ -31,7 +31,7 @@ class Explanation:
     probabilities: Mapping[str, float]
     source: str
     spec: Mapping[str, Any]
-    label: str | float | None = None
+    label: Label | None = None
     measures: Mapping[str, float] = field(default_factory=dict)
     margins: tuple[float, ...] | None = None
 

@@ -5,25 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
 from veridical.core.example import Unit
+from veridical.core.extraction import Shape, WordOrder
 
-Shape = Literal["top-k", "contiguous"]
-"""The highest words wherever they stand, or the run of words with the highest sum."""
-
-WordOrder = Literal["text", "score"]
-"""Kept words as they stand in the text, or the highest first."""
-
-_TOLERANCE = 1e-9
+TOLERANCE = 1e-9
+"""What a product of floating-point numbers may be off: without it, 0.1 of 30 words would be rounded up to 4."""
 
 
 def share(ratio: float, units: int) -> int:
     """How many units a share of a text with so many is: rounded up, and at least 1."""
-    # With a hair's breadth off, or 0.1 of 30 words would be 4.
-    return max(1, math.ceil(ratio * units - _TOLERANCE))
+    return max(1, math.ceil(ratio * units - TOLERANCE))
 
 
 def chosen(scores: Sequence[float], ratio: float, shape: Shape = "top-k", order: WordOrder = "text") -> list[int]:
@@ -50,5 +44,5 @@ def _highest(scores: Sequence[float], count: int) -> list[int]:
 def _best_run(scores: Sequence[float], count: int) -> list[int]:
     sums = np.convolve(np.asarray(scores, dtype=float), np.ones(count), mode="valid") if len(scores) else np.zeros(1)
     # Sums of the same numbers may differ in their last digits: the first of the equal ones is meant.
-    start = int(np.flatnonzero(sums >= sums.max() - _TOLERANCE * max(1.0, float(np.abs(sums).max())))[0])
+    start = int(np.flatnonzero(sums >= sums.max() - TOLERANCE * max(1.0, float(np.abs(sums).max())))[0])
     return list(range(start, start + count))

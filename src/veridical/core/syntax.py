@@ -17,6 +17,7 @@ _NAME = re.compile(r"[^\s()+,=\[\]\"']+")
 _KEY = re.compile(r"[A-Za-z_]\w*")
 _BARE = re.compile(r"[^,()\[\]\"'\s][^,()\[\]\"']*")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+_CONSTANTS = {"true": True, "false": False, "none": None}
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ class _Reader:
 
 
 def _written(value: Any) -> str:
-    """A value so that `_literal` reads it back, with quotes only where they are needed."""
+    """A value so that the reader reads it back, with quotes only where they are needed."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(_written(part) for part in value)}]"
     if isinstance(value, str):
@@ -163,11 +164,10 @@ def _written(value: Any) -> str:
 
 
 def _literal(text: str) -> Any:
-    """A Python literal where it is one (`1`, `true`), else the text itself."""
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
+    """A Python literal where it is one (`1`, `true`), else the text itself, without its quotes."""
+    if text.lower() in _CONSTANTS:
+        return _CONSTANTS[text.lower()]
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # the last two: brackets within brackets
+        return text[1:-1] if _QUOTED.fullmatch(text) else text

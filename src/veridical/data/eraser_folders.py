@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from veridical.core.component import option, required
 from veridical.core.errors import InputError
 from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.data.dataset import Dataset, Source
@@ -31,8 +32,8 @@ class EraserFolder(Source):
     split are the same: then it is the prompt of the task, and kept in `extra`.
     """
 
-    path: Path
-    columns: Columns = field(default_factory=Columns)
+    path: Path = required("The folder.")
+    columns: Columns = option(Columns(), "Nothing can be chosen here: the layout is fixed.")
 
     def splits(self) -> tuple[str, ...]:
         return tuple(split_files(self.path))

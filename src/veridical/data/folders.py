@@ -1,12 +1,13 @@
-"""Your own file, a folder with a file per split, and the directory that `VERIDICAL_DATA` names."""
+"""Your own data: a single file, or a folder with a file for each split."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+from veridical.core.component import option, required
 from veridical.core.errors import InputError, UsageError
 from veridical.data.dataset import Dataset, Source
 from veridical.data.rows import to_dataset
@@ -19,11 +20,11 @@ class DataFile(Source):
     """A single file of your own, whole by default.
 
     With a `split` column its values are the splits; without one, asking for train, dev or test draws 80%, 10% and 10%
-    of the rows with `seed`. Classes are those of the whole file, whatever the split.
+    of the rows. Classes are those of the whole file in every split.
     """
 
-    path: Path
-    columns: Columns = field(default_factory=Columns)
+    path: Path = required("The file.")
+    columns: Columns = option(Columns(), "Which column holds what.")
 
     default_split: ClassVar[str] = ALL
 
@@ -61,8 +62,8 @@ class DataFile(Source):
 class DataFolder(Source):
     """A folder with `train`, `dev` (or `validation`, `val`) and `test` files in any format a single file can have."""
 
-    path: Path
-    columns: Columns = field(default_factory=Columns)
+    path: Path = required("The folder.")
+    columns: Columns = option(Columns(), "Which column holds what, in every file.")
 
     def splits(self) -> tuple[str, ...]:
         return tuple(split_files(self.path))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+from veridical.core.component import option, required
 from veridical.core.errors import InputError, UsageError
 from veridical.data.dataset import Dataset, Source
 from veridical.data.rows import to_dataset
@@ -20,7 +21,7 @@ _SECONDS = 3.0
 
 
 def only_local(source: str) -> bool:
-    """Whether a model has to come from this machine: it is a folder here, or only the hub's cache may have it."""
+    """Whether a model has to come from this machine: it is a folder, or the hub cannot be reached."""
     return Path(source).is_dir() or not hub_answers()
 
 
@@ -38,7 +39,7 @@ def offline_unless_reached() -> Iterator[None]:
 
 
 def hub_answers() -> bool:
-    """Whether the hub accepts connections; behind a proxy only its client knows the way."""
+    """Whether the hub accepts connections. Behind a proxy the answer is yes: only the hub's client can use it."""
     if getproxies():
         return True
     from huggingface_hub import constants
@@ -67,11 +68,11 @@ class HubData(Source):
     """A data set of the hub, or a folder that the `datasets` library can load; needs that library.
 
     `hf:a/b` is the repository `a/b` or, if there is none, the configuration `b` of the data set `a` (as in
-    `hf:glue/sst2`). Numbered classes get their names, columns of the usual names are found by themselves.
+    `hf:glue/sst2`). Numbered classes get their names, and columns of the usual names are found.
     """
 
-    name: str
-    columns: Columns = field(default_factory=Columns)
+    name: str = required("The repository, with or without a configuration.")
+    columns: Columns = option(Columns(), "Which column holds what; columns of the usual names are found.")
 
     def splits(self) -> tuple[str, ...]:
         library = _library()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 from zipfile import BadZipFile
 
 import numpy as np
 
+from veridical.core.component import option, required
 from veridical.core.errors import InputError
 from veridical.core.example import IMAGE, Example, Image
 from veridical.data.dataset import Dataset, Source
@@ -22,8 +23,8 @@ ARCHIVE = "data.npz"
 class ImageFolder(Source):
     """A NumPy archive of images; the labels are numbers of `classes`."""
 
-    path: Path
-    columns: Columns = field(default_factory=Columns)
+    path: Path = required("The archive.")
+    columns: Columns = option(Columns(), "Nothing can be chosen here: the layout is fixed.")
 
     task: ClassVar[str] = "image classification"
 

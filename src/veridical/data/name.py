@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from veridical.core.errors import UsageError
-from veridical.core.syntax import parse_options
+from veridical.core.syntax import Term, parse_options
 from veridical.data.dataset import Dataset
 from veridical.data.splits import Chance
 
@@ -41,9 +41,10 @@ class DataName:
     subsets: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        options = f"({', '.join(f'{key}={_written(value)}' for key, value in self.options.items())})"
+        # A term would quote some sources, which are paths here; its options are written as everywhere else.
+        options = str(Term("x", dict(self.options))).removeprefix("x")
         split = f":{self.split}" if self.split else ""
-        return "".join([self.source, options if self.options else "", split, *(f"[{each}]" for each in self.subsets)])
+        return "".join([self.source, options, split, *(f"[{each}]" for each in self.subsets)])
 
 
 def parse_name(text: str) -> DataName:
@@ -107,15 +108,3 @@ def _slice(subset: str) -> slice:
     if not found or found[3] == "0":
         raise UsageError(f"cannot read the subset [{subset}]", remedy=SUBSETS)
     return slice(*(None if part is None else int(part) for part in found.groups()))
-
-
-def _written(value: Any) -> str:
-    """An option's value in a form that is read back as the same value: bare where possible, else quoted."""
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(str, value))}]"
-    bare = str(value)
-    try:
-        same = parse_options(f"x={bare}") == {"x": value}
-    except UsageError:
-        same = False
-    return bare if same else repr(value)

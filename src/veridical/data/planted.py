@@ -1,12 +1,13 @@
-"""Made texts whose true reasons are known, because we put them there."""
+"""Made texts whose true reasons are known, because the words that decide were planted."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from veridical.core.component import Seed, Within, option
 from veridical.core.errors import UsageError
 from veridical.core.example import TEXT, Example, Unit
 from veridical.data.dataset import Dataset, Source
@@ -14,12 +15,22 @@ from veridical.data.planted_vocabulary import MOST_TOPICS, fillers, topic
 from veridical.data.splits import Chance
 
 Difficulty = Literal["easy", "medium", "hard"]
+
+Size = Annotated[int, Within(1, 100_000)]
+"""How many examples a split of made data may have: all of them are held in memory."""
+
+Length = Annotated[int, Within(1, 2_000)]
+"""How many words a made text may have."""
+
 _TRIES = 200
 
 
 @dataclass(frozen=True)
 class Planted:
-    """A word that was put there on purpose: a reason for the label, or (`role="shortcut"`) a companion of it."""
+    """A word that was put into a text on purpose.
+
+    A reason decides the label, a shortcut often comes along with it, and a decoy does not matter.
+    """
 
     text: str
     role: Literal["reason", "shortcut", "decoy"] = "reason"
@@ -31,10 +42,8 @@ Block = tuple[Planted, ...]
 
 def lay_out(blocks: Sequence[Block], length: int, fillers: Sequence[str], chance: Chance) -> list[Planted | str]:
     """Words of a text: the blocks in their order, at random places among fillers."""
-    spare = length - sum(map(len, blocks))
-    if spare < 0:
-        least = sum(map(len, blocks))
-        raise UsageError(f"length={length} is too short for what is planted", remedy=f"Use at least {least}.")
+    spare = length - sum(map(len, blocks))  # how many fillers there are
+    # A block takes one slot however long it is, so that its words stay together; fillers take one each.
     slots = sorted(chance.shuffled(range(spare + len(blocks)))[: len(blocks)])
     words: list[Planted | str] = []
     for slot in range(spare + len(blocks)):
@@ -75,18 +84,13 @@ def grow(split: str, count: int, make: Callable[[int], Example]) -> tuple[Exampl
 
 
 def _home(text: str) -> str:
+    """The one split that may have a text; half of all texts may be in train."""
     return ("train", "train", "dev", "test")[zlib.crc32(text.encode()) % 4]
 
 
 def names_of(classes: int) -> tuple[str, ...]:
     """Class names by number: negative and positive for two, else `class-0`, `class-1`, ..."""
     return ("negative", "positive") if classes == 2 else tuple(f"class-{number}" for number in range(classes))
-
-
-def require(holds: bool, problem: str, remedy: str) -> None:
-    """Raise a usage error unless an option makes sense."""
-    if not holds:
-        raise UsageError(problem, remedy=remedy)
 
 
 NOT = "not"
@@ -96,10 +100,13 @@ AGREEMENT = 0.95
 _APART = 2
 """Topics 0 and 1 mean negative and positive; conjunction uses others, as its words alone mean nothing."""
 
+_MOST_CLASSES = (MOST_TOPICS - _APART) // 2
+"""A conjunction needs two topics for each class."""
+
 
 @dataclass(frozen=True)
 class Setting:
-    """What a rule may depend on."""
+    """What a rule needs to know to plant words."""
 
     classes: int
     difficulty: str
@@ -130,13 +137,14 @@ def negation(setting: Setting, label: int) -> list[Block]:
 def conjunction(setting: Setting, label: int) -> list[Block]:
     """A word A_i and a word B_j with i + j = label (modulo the classes), in any order: neither alone tells anything."""
     first = setting.chance.below(setting.classes)
-    second = (label - first) % setting.classes
+    second = (label - first) % setting.classes  # whatever the first is, every second is equally likely over all labels
     words = [setting.word(_APART + first), setting.word(_APART + setting.classes + second)]
     return setting.chance.shuffled([(Planted(word),) for word in words])
 
 
 def position(setting: Setting, label: int) -> list[Block]:
     """A word of the class, and later a word of another class, which does not count."""
+    # 1 to classes - 1 further on, around the circle of classes: any class but this one, each as likely as the others.
     other = (label + 1 + setting.chance.below(setting.classes - 1)) % setting.classes
     return [(Planted(setting.word(label)),), (Planted(setting.word(other), "decoy"),)]
 
@@ -165,7 +173,7 @@ RULES: dict[str, Callable[[Setting, int], list[Block]]] = {
     "shortcut": shortcut,
 }
 
-LONGEST = {"keyword": 1, "negation": 6, "conjunction": 2, "position": 2, "shortcut": 2}
+MOST_PLANTED = {"keyword": 1, "negation": 6, "conjunction": 2, "position": 2, "shortcut": 2}
 """The most words each rule plants, which is the shortest text it can have."""
 
 
@@ -173,7 +181,7 @@ LONGEST = {"keyword": 1, "negation": 6, "conjunction": 2, "position": 2, "shortc
 class PlantedTexts(Source):
     """Made texts with known reasons: a keyword, a negation, a conjunction, a position or a shortcut.
 
-    Rules, from easy to hard to explain:
+    The rules, from easy to hard to explain:
 
     - `keyword`: one class word among fillers.
     - `negation`: `not` directly before the class word moves the class to the next one; other `not`s do not matter.
@@ -183,37 +191,40 @@ class PlantedTexts(Source):
     - `shortcut`: a class word, which is the evidence, and a word that agrees with the label in 95% of train and at
       chance in dev and test; its place is in `extra["shortcut"]`.
 
-    `difficulty` sets the words per class and the different fillers: easy 2 and 40, medium 8 and 150, hard 32 and 1000.
     Classes are equally frequent and take turns. Splits never share a text.
     """
 
-    rule: Literal["keyword", "negation", "conjunction", "position", "shortcut"] = "keyword"
-    length: int = 20
-    classes: int = 2
-    difficulty: Difficulty = "easy"
-    train: int = 1000
-    dev: int = 200
-    test: int = 200
-    seed: int = 0
+    rule: Literal["keyword", "negation", "conjunction", "position", "shortcut"] = option(
+        "keyword", "What decides the label, from easy to hard to explain."
+    )
+    length: Length = option(20, "How many words a text has.")
+    classes: Annotated[int, Within(2, _MOST_CLASSES)] = option(2, "How many classes there are.")
+    difficulty: Difficulty = option(
+        "easy",
+        "How many words a class has, and how many fillers exist: easy 2 and 40, medium 8 and 150, hard 32 and 1000.",
+    )
+    train: Size = option(1000, "How many texts are in train.")
+    dev: Size = option(200, "How many texts are in dev.")
+    test: Size = option(200, "How many texts are in test.")
+    seed: Seed = option(0, "Another seed gives other texts by the same rule.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        least = MOST_PLANTED[self.rule]
+        if self.length < least:
+            problem = f"length={self.length} is too short for rule={self.rule}, which plants up to {least} words"
+            raise UsageError(problem, remedy=f"Use at least {least}.")
 
     def load(self, split: str) -> Dataset:
-        self._check()
         chance = Chance("planted", self.rule, self.seed, split)
         setting = Setting(self.classes, self.difficulty, split, fillers(self.difficulty), chance)
         examples = grow(split, getattr(self, split), lambda at: self._example(setting, at))
         return Dataset(f"planted:{split}", examples, tuple(sorted(names_of(self.classes))))
 
     def _example(self, setting: Setting, at: int) -> Example:
-        label = at % self.classes
+        label = at % self.classes  # classes take turns, so that any beginning of a split is balanced
         blocks = RULES[self.rule](setting, label)
         text, units = write(lay_out(blocks, self.length, setting.fillers, setting.chance), TEXT)
         extra = {"shortcut": list(units["shortcut"][0].span)} if units["shortcut"] else {}
         id = f"planted-{setting.split}-{at}"
         return Example(id, {TEXT: text}, names_of(self.classes)[label], tuple(units["reason"]), extra)
-
-    def _check(self) -> None:
-        most, least = (MOST_TOPICS - 2) // 2, LONGEST[self.rule]
-        require(2 <= self.classes <= most, f"classes={self.classes} is not possible", f"Use 2 to {most}.")
-        require(
-            self.length >= least, f"length={self.length} is too short for rule={self.rule}", f"Use at least {least}."
-        )

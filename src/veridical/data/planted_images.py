@@ -5,39 +5,59 @@ from __future__ import annotations
 import math
 import zlib
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from veridical.core.component import Seed, Within, option
+from veridical.core.errors import UsageError
 from veridical.core.example import IMAGE, Example, Image, Unit
 from veridical.data.dataset import Dataset, Source
-from veridical.data.planted import names_of, require
+from veridical.data.planted import Size, names_of
 from veridical.data.splits import Chance
 
 DARKEST_BRIGHT, BRIGHTEST_NOISE = 200, 100
+
+MOST_CLASSES = 1000
+MOST_BYTES = 2**30
+"""How large a split may be: all of its images are held in memory."""
 
 
 @dataclass(frozen=True)
 class PlantedImages(Source):
     """Made images: noise with a bright pattern of the class in one cell, which is the evidence.
 
-    The cells are aligned with patches of `patch` pixels, as a vision transformer cuts them. Each pattern lights half
-    of its cell, so neither brightness nor place tells the class, only the pattern does.
+    Each pattern lights half of its cell, so neither brightness nor place tells the class, only the pattern does.
     """
 
-    size: int = 16
-    patch: int = 4
-    classes: int = 2
-    channels: int = 1
-    train: int = 1000
-    dev: int = 200
-    test: int = 200
-    seed: int = 0
+    size: Annotated[int, Within(2, 1024)] = option(16, "How many pixels an image is wide and high.")
+    patch: Annotated[int, Within(2, 256)] = option(
+        4, "How many pixels a cell is wide and high; give it the patch size of the vision transformer."
+    )
+    classes: Annotated[int, Within(2, MOST_CLASSES)] = option(2, "How many classes, and so patterns, there are.")
+    channels: Literal[1, 3] = option(1, "Grey images have 1 channel, coloured ones 3.")
+    train: Size = option(1000, "How many images are in train.")
+    dev: Size = option(200, "How many images are in dev.")
+    test: Size = option(200, "How many images are in test.")
+    seed: Seed = option(0, "Another seed gives other images with the same patterns.")
 
     task: ClassVar[str] = "image classification"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.size % self.patch:
+            problem = f"size={self.size} is no multiple of patch={self.patch}"
+            raise UsageError(problem, remedy="Choose another of the two.")
+        most = math.comb(self.patch**2, self.patch**2 // 2)
+        if self.classes > most:
+            problem = f"there are only {most} patterns of {self.patch} x {self.patch} pixels for {self.classes} classes"
+            raise UsageError(problem, remedy="Use fewer classes or a larger patch.")
+        largest = max(self.train, self.dev, self.test) * self.size**2 * self.channels
+        if largest > MOST_BYTES:
+            problem = f"the largest split would take {largest / 2**30:.1f} GiB of memory"
+            raise UsageError(problem, remedy="Use fewer or smaller images: a split has at most 1 GiB.")
+
     def load(self, split: str) -> Dataset:
-        self._check()
         shapes = patterns(self.classes, self.patch)
         # RandomState, as its stream is frozen: NumPy's newer generators may change theirs.
         random = np.random.RandomState(zlib.crc32(f"planted-images/{self.seed}/{split}".encode()))
@@ -52,14 +72,6 @@ class PlantedImages(Source):
         cell[shapes[label]] = random.randint(DARKEST_BRIGHT, 256, cell[shapes[label]].shape)
         unit = Unit(IMAGE, (top, left, top + self.patch, left + self.patch), "patch")
         return Example(f"planted-images-{split}-{at}", {IMAGE: Image(pixels)}, names_of(self.classes)[label], (unit,))
-
-    def _check(self) -> None:
-        require(self.patch >= 2, f"patch={self.patch} is too small for a pattern", "Use at least 2.")
-        whole = self.size >= self.patch and self.size % self.patch == 0
-        require(whole, f"size={self.size} is no multiple of patch={self.patch}", "Choose another of the two.")
-        most = min(1000, math.comb(self.patch**2, self.patch**2 // 2))
-        require(2 <= self.classes <= most, f"classes={self.classes} is not possible", f"Use 2 to {most}.")
-        require(self.channels in (1, 3), f"channels={self.channels} is not possible", "Use 1 or 3.")
 
 
 def patterns(count: int, patch: int) -> list[np.ndarray]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from veridical.core.component import Seed, Within, option
 from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.data.dataset import Dataset, Source
-from veridical.data.planted import Difficulty, Planted, grow, lay_out, require, write
+from veridical.data.planted import Difficulty, Length, Planted, Size, grow, lay_out, write
 from veridical.data.planted_vocabulary import MOST_TOPICS, fillers, topic
 from veridical.data.splits import Chance
 
@@ -20,24 +21,24 @@ _FIRST = 2
 class PlantedPairs(Source):
     """Made pairs: match when both texts hold a word of the same topic, else mismatch.
 
-    Like entailment, neither text alone tells the label. Evidence is the topic word of each side. `topics` is how many
-    there are; `difficulty` sets the words per topic and the fillers as in `planted`.
+    As in entailment, neither text alone tells the label. Evidence is the topic word of each text. Splits never share a
+    pair.
     """
 
-    length: int = 12
-    topics: int = 4
-    difficulty: Difficulty = "easy"
-    train: int = 1000
-    dev: int = 200
-    test: int = 200
-    seed: int = 0
+    length: Length = option(12, "How many words each of the two texts has.")
+    topics: Annotated[int, Within(2, MOST_TOPICS - _FIRST)] = option(4, "How many topics there are.")
+    difficulty: Difficulty = option(
+        "easy",
+        "How many words a topic has, and how many fillers exist: easy 2 and 40, medium 8 and 150, hard 32 and 1000.",
+    )
+    train: Size = option(1000, "How many pairs are in train.")
+    dev: Size = option(200, "How many pairs are in dev.")
+    test: Size = option(200, "How many pairs are in test.")
+    seed: Seed = option(0, "Another seed gives other pairs by the same rule.")
 
     task: ClassVar[str] = "pair classification"
 
     def load(self, split: str) -> Dataset:
-        most = MOST_TOPICS - _FIRST
-        require(2 <= self.topics <= most, f"topics={self.topics} is not possible", f"Use 2 to {most}.")
-        require(self.length >= 1, f"length={self.length} is too short", "Use at least 1.")
         chance = Chance("planted-pairs", self.seed, split)
         examples = grow(split, getattr(self, split), lambda at: self._example(chance, split, at))
         return Dataset(f"planted-pairs:{split}", examples, LABELS)

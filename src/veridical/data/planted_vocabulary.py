@@ -1,6 +1,6 @@
 """Words for made texts: fillers that mean nothing and topics whose words decide.
 
-All lists are our own. Where a text needs more words than they hold, made-up ones of three syllables take over.
+All lists are our own. Where more words are needed than they hold, made-up words of three syllables are used.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LEVELS = {"easy": (2, 40), "medium": (8, 150), "hard": (32, 1000)}
 """Words per topic and number of different fillers, by difficulty."""
 
 MOST_TOPICS = 300
-"""How many topics the made-up words are enough for."""
+"""For how many topics there are enough made-up words."""
 
 _SYLLABLES = tuple(first + vowel + last for first in "bdfgkmvz" for vowel, last in ("al", "en", "ix"))  # 24
 _PSEUDO = len(_SYLLABLES) ** 3

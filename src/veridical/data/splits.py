@@ -1,4 +1,8 @@
-"""What the splits are called, and how one is drawn where the source has none, by chance that stays the same."""
+"""The names of splits, how splits are drawn where a source has none, and chance that stays the same.
+
+Only `random.Random.random` promises an unchanged stream, so `Chance` is built on it alone; `random.shuffle` and NumPy's
+generators may change with a release, and the name of a data set must not come to mean other examples.
+"""
 
 from __future__ import annotations
 
@@ -68,6 +72,7 @@ def draw_splits(labels: Sequence[object], seed: int, source: str) -> dict[str, l
         problem = f"{source} has {len(labels)} rows, too few to draw train, dev and test"
         raise InputError(problem, remedy="Use the whole file.")
     order = Chance("splits", seed).shuffled(range(len(labels)))
+    # Sorted by class, stably: dealing every tenth row then takes a tenth of each class.
     by_class = sorted(order, key=lambda at: str(labels[at]))
     split_of = {at: {0: DEV, 1: TEST}.get(turn % 10, TRAIN) for turn, at in enumerate(by_class)}
     return {split: [at for at in order if split_of[at] == split] for split in SPLITS}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
+from veridical.core.component import Component, Seed, option
 from veridical.core.errors import InputError, StorageError, UsageError
 
 
@@ -172,26 +173,29 @@ ROLES = ("text", "text_pair", "label", "id", "split", "rationales")
 
 
 @dataclass(frozen=True)
-class Columns:
+class Columns(Component):
     """The columns of a table by role, and how to read them.
 
-    A role that is not given means the column of that name if there is one; only `text` must exist. `split` has no such
-    default: name the column that tells the split, or leave it out and the split is drawn with `seed`. `task` decides
-    where numbers could be classes. `quotes=false` reads CSV and TSV files whose quotes are plain characters.
+    Where a column is not named, the column with the name of the role is taken if there is one; only a text must exist.
+    The split is the exception: a column for it has to be named.
     """
 
-    text: str | None = None
-    text_pair: str | None = None
-    label: str | None = None
-    id: str | None = None
-    split: str | None = None
-    rationales: str | None = None
-    task: Literal["auto", "classification", "regression"] = "auto"
-    seed: int = 0
-    quotes: bool = True
+    text: str | None = option(None, "The column with the texts.")
+    text_pair: str | None = option(None, "The column with the second text of each pair.")
+    label: str | None = option(None, "The column with the labels.")
+    id: str | None = option(None, "The column with a different id in each row; without one, rows are numbered from 1.")
+    split: str | None = option(None, "The column that tells the split; without one, splits of a file are drawn.")
+    rationales: str | None = option(
+        None, "The column with what people marked: `[start, end]` pairs of characters, as a list or as JSON."
+    )
+    task: Literal["auto", "classification", "regression"] = option(
+        "auto", "Whether labels are classes or numbers; `auto` takes numbers with fractions for regression."
+    )
+    seed: Seed = option(0, "The seed that splits are drawn with: 80% train, 10% dev, 10% test.")
+    quotes: bool = option(True, "Whether quotes in CSV and TSV files enclose cells; false takes them as they are.")
 
     def within(self, table: Table) -> Columns:
-        """The same with the defaults filled in from the columns of a table; one that was named must be there."""
+        """The same with the defaults filled in from the columns of a table; a column that was named must exist."""
         for role in ROLES:
             named = getattr(self, role)
             if named is not None and named not in table.columns:
@@ -208,9 +212,9 @@ class Columns:
 
     def refuse(self, source: str) -> None:
         """Say that a source of fixed layout takes no options, if there are any."""
-        for option in fields(self):
-            if getattr(self, option.name) != option.default:
-                raise UsageError(f"{source} has a fixed layout: it takes no option {option.name!r}")
+        for each in fields(self):
+            if getattr(self, each.name) != each.default:
+                raise UsageError(f"{source} has a fixed layout: it takes no option {each.name!r}")
 
 
 def _missing(table: Table, column: str, option: str) -> UsageError:

@@ -9,6 +9,7 @@ from veridical.explainers.gradient import Gradient
 from veridical.explainers.input_x_gradient import InputXGradient
 from veridical.explainers.integrated_gradients import IntegratedGradients
 from veridical.explainers.kernel_shap import KernelShap
+from veridical.explainers.learned_mask import LearnedMask
 from veridical.explainers.lime import Lime
 from veridical.explainers.lrp import LRP
 from veridical.explainers.occlusion import Occlusion
@@ -34,6 +35,7 @@ EXPLAINERS: Registry[Explainer] = Registry(
         "occlusion": Occlusion,
         "lime": Lime,
         "kernel-shap": KernelShap,
+        "learned-mask": LearnedMask,
     },
     required=("needs", "passes", "scores"),
     abilities=Ability,
@@ -52,6 +54,7 @@ __all__ = [
     "InputXGradient",
     "IntegratedGradients",
     "KernelShap",
+    "LearnedMask",
     "Lime",
     "Occlusion",
     "Random",

@@ -8,7 +8,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from veridical.explainers.base import Explainer, Scores
+from veridical.core.component import option
+from veridical.explainers.base import PIECES, Explainer, Scores
 from veridical.explainers.normalisers import Normaliser, normalise
 from veridical.masking import Case
 from veridical.masking.case import Pieces
@@ -22,7 +23,7 @@ class Attention(Explainer):
     The usual baseline (SaLoss, REGEX, FRESH). Cheap, never negative, says nothing of the direction of an effect.
     """
 
-    pieces: Pieces = "sum"
+    pieces: Pieces = option("sum", PIECES)
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.CLS_ATTENTIONS})
     cost: ClassVar[str] = "1 forward"
     meaning: ClassVar[str] = (
@@ -49,10 +50,12 @@ class Attention(Explainer):
 
 @dataclass(frozen=True)
 class _PooledAttention(Explainer):
-    """Attention logits averaged over queries and heads, then shared out once (SMaT's static explainers)."""
+    """Attention logits averaged over queries and heads, then made into shares once (SMaT's static explainers)."""
 
-    pieces: Pieces = "sum"
-    normaliser: Normaliser = "softmax"
+    pieces: Pieces = option("sum", PIECES)
+    normaliser: Normaliser = option(
+        "softmax", "How words share the attention: by softmax each has some of it, by the others most words have none."
+    )
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.ATTENTIONS})
     cost: ClassVar[str] = "1 forward"
     weakness: ClassVar[str] = (
@@ -69,6 +72,7 @@ class _PooledAttention(Explainer):
                 layers = self._choose(case.classifier.run(rows, attentions=True))
             return pool_logits(torch.cat(layers, dim=1), rows, self.normaliser)
 
+        # Shares of each window add up to 1, so those of a text of several windows are averaged.
         windows = torch.bincount(case.batch.rows.owner, minlength=len(case))
         tokens = case.rowwise(pooled, passes=0) / windows[case.batch.rows.owner][:, None]
         return Scores(case.to_units(tokens, self.pieces))
@@ -79,10 +83,7 @@ class _PooledAttention(Explainer):
 
 @dataclass(frozen=True)
 class AttentionLastLayer(_PooledAttention):
-    """All heads of the last layer: the mean of their attention logits over all query words, shared out by one softmax.
-
-    Other normalisers give most words exactly 0.
-    """
+    """All heads of the last layer: the mean of their attention logits over all query words, made into shares once."""
 
     meaning: ClassVar[str] = "How much all words look at the word in the last layer. Never negative."
 
@@ -93,10 +94,7 @@ class AttentionLastLayer(_PooledAttention):
 
 @dataclass(frozen=True)
 class AttentionAllLayers(_PooledAttention):
-    """All heads of all layers: the mean of their attention logits over all query words, shared out by one softmax.
-
-    Other normalisers give most words exactly 0.
-    """
+    """All heads of all layers: the mean of their attention logits over all query words, made into shares once."""
 
     meaning: ClassVar[str] = "How much all words look at the word, in all layers together. Never negative."
 
@@ -106,7 +104,7 @@ class AttentionAllLayers(_PooledAttention):
 
 
 def last_layer(classifier: Classifier, rows: Rows, embeds: Tensor | None = None) -> tuple[Output, Tensor]:
-    """The output, and the attention weights of the last layer as they stand in its graph."""
+    """The output, and the attention weights of its last layer, by which the output can be differentiated."""
     output = classifier.run(rows, embeds=embeds, attentions=True)
     assert output.attentions is not None
     return output, output.attentions[-1]
@@ -118,9 +116,9 @@ def first_token_mean(output: Output, weights: Tensor, rows: Rows) -> Tensor:
 
 
 def last_cls(output: Output, rows: Rows) -> Tensor:
-    """The first token's attention in the last layer, mean over heads, shared out over the words' tokens: [R, L].
+    """The first token's attention in the last layer, mean over heads, as shares of the words' tokens: [R, L].
 
-    It is 0 elsewhere, and everywhere in a row without words.
+    Special tokens have none, and a row without words has 0 everywhere.
     """
     assert output.attentions is not None
     weights = first_token_mean(output, output.attentions[-1], rows)

@@ -1,4 +1,9 @@
-"""Other rules than the derivative for the way back through a network, for any model and without its help."""
+"""Backward passes by other rules than the derivative, for any model, without a change of its code.
+
+Autograd computes what goes back through a network from the gradient of each function. The tools here replace that
+gradient: a rule is told of a torch function while the model calls it, returns the same value, and decides what the
+backward pass will do there.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +15,16 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 Rule = Callable[..., Any]
-"""Called with a torch function and its arguments; gives what the function gives, but with another way back."""
+"""Called with a torch function and its arguments; returns what the function returns, with another gradient."""
 
 
 class BackwardRules(TorchFunctionMode):
     """While active, the torch functions named in a table follow their rules instead of the plain derivative.
 
-    The values that a model computes stay the same. Leave it before going back: the rules are for the way forth.
+    The values that a model computes stay the same. The forward pass goes inside, the backward pass outside of it: rules
+    take part when a function is called, and the backward pass calls functions of its own.
 
-    >>> with Rules({"tanh": straight}):
+    >>> with BackwardRules({"tanh": pass_through}):
     ...     logits = classifier.run(rows, embeds=leaf).logits
     >>> torch.autograd.grad(logits.sum(), leaf)
     """
@@ -30,25 +36,26 @@ class BackwardRules(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        # By name: the same function exists as torch.tanh, Tensor.tanh and torch.nn.functional.tanh.
         rule = self.table.get(getattr(func, "__name__", ""))
         return func(*args, **(kwargs or {})) if rule is None else rule(func, *args, **(kwargs or {}))
 
 
 def with_gradient_of(value: Tensor, other: Tensor) -> Tensor:
-    """A value whose gradient is that of something else of its shape."""
+    """A value whose gradient is that of something else of the same shape."""
     routed: Tensor = _GradientOf.apply(value.detach(), other)  # type: ignore[no-untyped-call]
     return routed
 
 
 def pass_through(func: Rule, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The rule that hands on what comes back as it is."""
-    with torch.no_grad():
+    """The rule of a function through which gradients pass unchanged, as if it returned its input."""
+    with torch.no_grad():  # the function's own graph would be built for nothing
         value = func(x, *args, **kwargs)
     return with_gradient_of(value, x)
 
 
 def with_backward(value: Tensor, inputs: Sequence[Tensor], back: Callable[[Tensor], Sequence[Tensor]]) -> Tensor:
-    """A value that hands back to some inputs what a function makes of what comes back to it."""
+    """A value with a backward pass of its own: `back` gets the value's gradient, and returns those of the inputs."""
     result: Tensor = _Backward.apply(value.detach(), back, *inputs)  # type: ignore[no-untyped-call]
     return result
 
@@ -56,11 +63,11 @@ def with_backward(value: Tensor, inputs: Sequence[Tensor], back: Callable[[Tenso
 class _GradientOf(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, value: Tensor, other: Tensor) -> Tensor:
-        return value.clone()  # a view could not be written to, as some models do
+        return value.clone()  # some models write into it, which autograd refuses for a view of an input
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
-        return None, gradient
+        return None, gradient  # nothing for the value, everything for what stands in for it
 
 
 class _Backward(torch.autograd.Function):
@@ -71,4 +78,4 @@ class _Backward(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        return None, None, *ctx.back(gradient)
+        return None, None, *ctx.back(gradient)  # the value and the function have no gradient

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,6 +12,12 @@ from torch import Tensor
 from veridical.core.component import Component
 from veridical.masking import Case
 from veridical.models import Ability
+
+# What options that many methods share are for.
+OUTPUT = "The number that is explained: logits still move where the model is sure, probabilities are easier to read."
+PIECES = "How a word's score is made from those of its pieces; only the sum keeps the total of all scores."
+ERASER = "How words are taken away; scores depend on it, so try another one before you conclude anything."
+SEED = "Which random samples are drawn; the same seed gives the same scores."
 
 
 @dataclass(frozen=True)
@@ -27,17 +34,19 @@ class Scores:
 
 
 def adding_up(total: Tensor, difference: Tensor) -> dict[str, Tensor]:
-    """The measures of scores with this total [B] where this difference [B] between two outputs is to be explained."""
+    """The measures of scores that add up to `total` [B], and that should add up to `difference` [B]."""
     return {"difference": difference, "residual": total - difference}
 
 
-class Explainer(Component):
+class Explainer(Component, ABC):
     """A method that scores the units of a case, positive where a unit speaks for the target.
 
     `needs` are abilities of the classifier; a model without them is refused by name. `cost` says, for `n` units, how
     many passes of the model one explanation takes after the prediction. `meaning` says what a score is, and `weakness`
-    where not to trust it: they help people choose. `total` says what the scores add up to, where there is a residual;
-    `margins` what the margins cover, where there are some.
+    where not to trust it: they help people choose. `margins` says what the margins cover, where there are some.
+
+    `total` says what the scores add up to, where there is a residual. If the method `adds_up`, a residual is its error,
+    and `remedy` says what to do about a large one; else the residual tells something about the model.
     """
 
     needs: ClassVar[frozenset[Ability]] = frozenset()
@@ -45,12 +54,26 @@ class Explainer(Component):
     meaning: ClassVar[str] = ""
     weakness: ClassVar[str] = ""
     total: ClassVar[str] = ""
+    adds_up: ClassVar[bool] = True
     margins: ClassVar[str] = ""
+
+    @property
+    def remedy(self) -> str:
+        """What to do when the scores do not add up; it may depend on the options."""
+        return ""
+
+    def quick(self, units: int) -> Explainer:
+        """The same method with cheaper options, to try it out on texts of so many units."""
+        return self
+
+    def variants(self) -> Sequence[Explainer]:
+        """Other options of the method that are worth a trial wherever this one is tried out."""
+        return ()
 
     def passes(self, units: int) -> int:
         """The most model inputs that an example of so many units takes, beside the one that binds it to its case."""
         return 1
 
+    @abstractmethod
     def scores(self, case: Case) -> Scores:
         """The scores of a case's units."""
-        raise NotImplementedError

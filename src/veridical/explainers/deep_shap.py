@@ -6,42 +6,48 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
 
-from veridical.core.component import Presets
+from veridical.core.component import Presets, Seed, Within, option
 from veridical.core.errors import UsageError
 from veridical.core.example import Example
 from veridical.data import load
 from veridical.data.splits import Chance
-from veridical.explainers.base import Explainer, Scores, adding_up
-from veridical.explainers.deep_lift import contributions
+from veridical.explainers.base import OUTPUT, PIECES, SEED, Explainer, Scores, adding_up
+from veridical.explainers.deep_lift import NO_RULE, contributions
 from veridical.explainers.embedding_gradients import check_windows
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Ability, Rows
 
 _SCORES_AT_ONCE = 2**22
+_FEW = 8
 
 
 @dataclass(frozen=True)
 class DeepSHAP(Explainer):
     """Each word's share of the difference to the mean output of background texts; which texts these are matters.
 
-    The mean of DeepLift's shares over `samples` examples, drawn by `seed` from the data named by `background` (by
-    default what the model was trained on) without the explained one. Position meets position there: the tenth word is
-    compared with the tenth words of other texts, which are cut or padded to its text's length. The shares of all
-    positions add up, unless `complete` is off. Margins tell how sure the mean is.
+    The mean of DeepLift's shares over background examples, of which the explained one is never one. Positions are
+    compared: the tenth word with the tenth words of other texts, which are cut or padded to its text's length. Margins
+    tell how sure the mean is. Lundberg and Lee 2017.
     """
 
-    samples: int = 100
-    background: str | None = None
-    complete: bool = True
-    output: Scale = "logit"
-    pieces: Pieces = "sum"
-    seed: int = 0
+    samples: Annotated[int, Within(2)] = option(
+        100, "How many background examples are drawn; the margins tell whether these were enough."
+    )
+    background: str | None = option(
+        None, "The data to compare with, such as reviews:train; without it, what the model was trained on."
+    )
+    complete: bool = option(
+        True, "Use rules for products, softmax and LayerNorm, too; without them, shares do not add up."
+    )
+    output: Scale = option("logit", OUTPUT)
+    pieces: Pieces = option("sum", PIECES)
+    seed: Seed = option(0, SEED)
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS, Ability.DELETE})
     cost: ClassVar[str] = "samples x (2 forwards, 1 backward)"
     meaning: ClassVar[str] = (
@@ -57,27 +63,36 @@ class DeepSHAP(Explainer):
     )
     presets: ClassVar[Presets] = {"l2e": {"samples": 1000}, "l2e-imdb-r": {"samples": 500}}
 
+    @property
+    def remedy(self) -> str:
+        return NO_RULE if self.complete else "Use deep-shap(complete=true)."
+
     def passes(self, units: int) -> int:
         return 2 * self.samples
+
+    def quick(self, units: int) -> DeepSHAP:
+        return replace(self, samples=_FEW)
 
     def scores(self, case: Case) -> Scores:
         check_windows(case, self.output, "deep-shap")
         others = self._others(case)
         counts = torch.tensor([len(each) for each in others])
         totals = torch.zeros(2, len(case), dtype=torch.float64)
+        # In double precision: the variance is a difference of two sums of nearly the same size.
         sums, squares = torch.zeros(2, *case.live.shape, dtype=torch.float64)
         for tokens in self._visits(case, others, counts, totals):
             units = case.to_units(tokens, self.pieces).double()
             sums += units
             squares += units.square()
         mean = sums / counts[:, None]
-        variance = (squares / counts[:, None] - mean.square()).clamp(min=0) / (counts[:, None] - 1)  # of the mean
+        # The variance of the mean: of single backgrounds n / (n - 1) times this, and of the mean 1 / n of that.
+        variance = (squares / counts[:, None] - mean.square()).clamp(min=0) / (counts[:, None] - 1)
         return Scores(mean.float(), (1.96 * variance.sqrt()).float(), adding_up(*totals / counts))
 
     def _visits(self, case: Case, others: list[list[Example]], counts: Tensor, totals: Tensor) -> Iterator[Tensor]:
-        """Token scores [R, L] against one background example after the other; 0 where an example has no more.
+        """Token scores [R, L] against one background example after the other; 0 where an example has no more of them.
 
-        `totals` [2, B] sums up the scores of all positions, and the differences they share out.
+        Meanwhile `totals` [2, B] are summed up: the scores of all positions, and what these should add up to.
         """
 
         def shared_out(before: int, rows: Rows, visit: Tensor) -> Tensor:
@@ -87,6 +102,7 @@ class DeepSHAP(Explainer):
             totals.index_add_(1, rows.owner, torch.stack([shares.sum((1, 2)), apart]).double().cpu())
             return shares.sum(-1)
 
+        # Scores of many visits are kept at once, and their number must not grow with the number of samples.
         most = int(counts.max())
         step = max(1, _SCORES_AT_ONCE // case.batch.rows.unit_of.numel())
         for before in range(0, most, step):
@@ -101,8 +117,6 @@ class DeepSHAP(Explainer):
                 "deep-shap needs examples to compare with, and the model does not say what it was trained on",
                 remedy="Name some data: deep-shap(background=reviews:train).",
             )
-        if self.samples < 2:
-            raise UsageError(f"deep-shap(samples={self.samples}) has no margins", remedy="Use at least 2.")
         drawn = Chance("background", self.seed).shuffled(load(name).examples)
         return [self._without(example, drawn, name) for example in case.batch.examples]
 
@@ -123,7 +137,7 @@ class DeepSHAP(Explainer):
 def reference(case: Case, rows: Rows, examples: Sequence[Example]) -> Tensor:
     """The embeddings [r, l, d] of other examples, one for each row, cut or padded to the row's length.
 
-    Words at the end are cut, special tokens stay; of a text of several windows the first is taken.
+    Words at the end are cut and special tokens stay; of a text of several windows, the first window is taken.
     """
     classifier, width = case.classifier, rows.unit_of.shape[1]
     # The longest of the rows' own examples is encoded too, so that there is padding enough.
@@ -133,7 +147,8 @@ def reference(case: Case, rows: Rows, examples: Sequence[Example]) -> Tensor:
     whole = encoded.select(first)
     lengths = torch.cat([rows.lengths, torch.tensor([width])])
     words = whole.unit_of >= 0
-    words_left = words.flip(1).cumsum(1).flip(1)  # from each position on
+    words_left = words.flip(1).cumsum(1).flip(1)  # how many words there are from each position on, [r + 1, l]
+    # Of a text that is k positions too long, the last k words go; special tokens after them stay.
     gone = words & (words_left <= (whole.lengths - lengths)[:, None])
     fitted = replace(classifier.drop(whole, gone), lengths=lengths).select(torch.arange(len(examples)))
     return classifier.embed(fitted).detach()

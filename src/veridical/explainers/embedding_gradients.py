@@ -19,6 +19,10 @@ Baseline = Literal["all", "content"]
 """Which embeddings are zero in the input that an input is compared with: all, or all but those of special tokens."""
 
 
+AGGREGATE = "How the vector of a word becomes one number: sum and mean have a sign, only sums can add up."
+BASELINE = "Which embeddings are zero in the input to compare with: all, as in the papers, or those of words only."
+
+
 def aggregate(vectors: Tensor, how: Aggregate) -> Tensor:
     """One number per position from a vector per position: [..., d] gives [...]."""
     if how == "l2":
@@ -31,10 +35,12 @@ def aggregate(vectors: Tensor, how: Aggregate) -> Tensor:
 def input_gradient(
     classifier: Classifier, rows: Rows, logit_gradient: Tensor, embeds: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The embeddings at each position and the derivative of the pulled logits by them, both [R, L, d].
+    """The embeddings at each position and the derivative of the explained value by them, both [R, L, d].
 
-    The embeddings are a leaf per position: repeated words do not share a gradient.
+    `logit_gradient` [R, C] is the derivative of that value by the logits. The embeddings of each position are a leaf of
+    their own: repeated words do not share a gradient.
     """
+    # The sum over rows has each row's own gradient, as no row depends on another's embeddings.
     leaf = (classifier.embed(rows) if embeds is None else embeds).detach().requires_grad_()
     output = classifier.run(rows, embeds=leaf)
     (gradient,) = torch.autograd.grad((output.logits * logit_gradient).sum(), leaf)
@@ -45,11 +51,12 @@ def start_of(rows: Rows, embeds: Tensor, baseline: Baseline) -> Tensor:
     """The embeddings to compare with, [R, L, d]."""
     if baseline == "all":
         return torch.zeros_like(embeds)
+    # What belongs to no unit is a special token, or a field that is held.
     return embeds * (rows.unit_of < 0)[..., None].to(embeds)
 
 
 def check_windows(case: Case, scale: Scale, method: str) -> None:
-    """Refuse to share out a probability of several windows: only their logits are averaged."""
+    """Refuse the probability of a text of several windows: only their logits are averaged, so it has no parts."""
     if scale != "logit" and len(case.batch.rows) > len(case):
         raise UnsupportedError(
             f"{method} of a {scale} is not defined window by window", remedy="Use output=logit, or long=truncate."

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from veridical.core.component import Presets
-from veridical.explainers.base import Explainer, Scores
+from veridical.core.component import Presets, option
+from veridical.explainers.base import OUTPUT, PIECES, Explainer, Scores
 from veridical.explainers.embedding_gradients import Aggregate, aggregate, input_gradient
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
@@ -19,14 +19,17 @@ from veridical.models import Ability, Rows
 class Gradient(Explainer):
     """The length of the gradient by each word's embedding: sensitivity, without direction.
 
-    The preset `saliency` takes the signed mean over dimensions instead (REGEX's ablation); `absolute` takes absolute
-    values before that, as Captum's Saliency does.
+    The preset `saliency` takes the signed mean over dimensions instead (REGEX's ablation), `captum` the mean of their
+    absolute values, as Captum's Saliency does.
     """
 
-    aggregate: Aggregate = "l2"
-    absolute: bool = False
-    output: Scale = "logit"
-    pieces: Pieces = "sum"
+    aggregate: Aggregate = option(
+        "l2",
+        "How the gradient by a word's vector becomes one number: its length (l2) has no sign, sum and mean have one.",
+    )
+    absolute: bool = option(False, "Take absolute values of the gradient before they are aggregated.")
+    output: Scale = option("logit", OUTPUT)
+    pieces: Pieces = option("sum", PIECES)
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS})
     cost: ClassVar[str] = "1 forward, 1 backward"
     meaning: ClassVar[str] = (

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from veridical.core.component import Presets
-from veridical.explainers.base import Explainer, Scores
-from veridical.explainers.embedding_gradients import Aggregate, aggregate, input_gradient
+from veridical.core.component import Presets, option
+from veridical.explainers.base import OUTPUT, PIECES, Explainer, Scores
+from veridical.explainers.embedding_gradients import AGGREGATE, Aggregate, aggregate, input_gradient
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Ability, Rows
@@ -19,9 +19,9 @@ from veridical.models import Ability, Rows
 class InputXGradient(Explainer):
     """Each word's embedding times the gradient by it. Exact for linear models, cheap, signed; blind to saturation."""
 
-    aggregate: Aggregate = "sum"
-    output: Scale = "logit"
-    pieces: Pieces = "sum"
+    aggregate: Aggregate = option("sum", AGGREGATE)
+    output: Scale = option("logit", OUTPUT)
+    pieces: Pieces = option("sum", PIECES)
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS})
     cost: ClassVar[str] = "1 forward, 1 backward"
     meaning: ClassVar[str] = (

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from veridical.core.component import Presets
+from veridical.core.component import Presets, Seed, Weight, Within, option
 from veridical.core.errors import InputError
-from veridical.explainers.base import Explainer, Scores, adding_up
+from veridical.explainers.base import ERASER, OUTPUT, SEED, Explainer, Scores, adding_up
 from veridical.explainers.coalitions import (
     Weighted,
     all_pairs,
     ask_each,
+    enough_samples,
     number_of_pairs,
     spread_pairs,
     weighted_pairs,
 )
 from veridical.explainers.shapley import exact, gaussian_process, regression
-from veridical.masking import Case
+from veridical.masking import Case, EraserName
 from veridical.masking.case import Scale
 
 _FIRST_PAIRS = 32
@@ -30,19 +31,25 @@ _FIRST_PAIRS = 32
 class KernelShap(Explainer):
     """Shapley values: what a word adds to the output, averaged over all orders in which the words could come in.
 
-    The scores add up to the output minus that of an empty text. They are exact when all coalitions fit into `samples`
-    questions; otherwise they are estimated, with margins, and a text is done when no margin exceeds `tolerance` times
-    its largest score (0: ask everything). `fit=process` learns interactions between words too and needs fewer
-    questions than KernelSHAP's own `regression`. Coalitions can be texts unlike any the model was trained on.
+    The scores add up to the output minus that of an empty text. They are exact where all coalitions could be asked
+    about, and else estimates with margins. Coalitions can be texts unlike any the model was trained on.
+    Lundberg and Lee 2017.
     """
 
-    samples: int = 2000
-    tolerance: float = 0.05
-    fit: Literal["process", "regression"] = "process"
-    output: Scale = "logit"
-    eraser: str = "mask"
-    null_value: float | None = None
-    seed: int = 0
+    samples: Annotated[int, Within(2)] = option(
+        2000, "How many coalitions are asked about at most; short texts, which have fewer, get exact values."
+    )
+    tolerance: Weight = option(
+        0.05, "Stop asking when no margin is more than this part of the largest score; 0 asks about all samples."
+    )
+    fit: Literal["process", "regression"] = option(
+        "process",
+        "How values are estimated: a Gaussian process needs fewer questions than KernelSHAP's own regression.",
+    )
+    output: Scale = option("logit", OUTPUT)
+    eraser: EraserName = option("mask", ERASER)
+    null_value: float | None = option(None, "The output of an empty text, if the model should not be asked for it.")
+    seed: Seed = option(0, SEED)
     cost: ClassVar[str] = "at most samples + 1 forwards"
     meaning: ClassVar[str] = (
         "What the word adds to the output, averaged over all orders in which words could come in. Signed."
@@ -64,14 +71,22 @@ class KernelShap(Explainer):
         },
     }
 
+    @property
+    def remedy(self) -> str:
+        return "Allow it more questions: kernel-shap(samples=4000)."
+
     def passes(self, units: int) -> int:
         return self.samples + 1
+
+    def quick(self, units: int) -> KernelShap:
+        return replace(self, samples=enough_samples(units))
 
     def scores(self, case: Case) -> Scores:
         erased = case.with_eraser(self.eraser)
         whole = case.scaled(case.output.logits, case.targets, self.output).double()
         empty = self._empty(erased)
         games = [self._game(case, index, float(whole[index] - empty[index])) for index in range(len(case))]
+        # Round by round: texts that are precise enough drop out, and all others share the batches of the next round.
         while waiting := [(index, game) for index, game in enumerate(games) if not game.done]:
             self._play(erased, waiting)
         scores, margins = torch.zeros(case.live.shape), torch.zeros(case.live.shape)
@@ -87,10 +102,11 @@ class KernelShap(Explainer):
 
     def _game(self, case: Case, index: int, total: float) -> _Game:
         words = len(case.batch.units[index])
-        wanted = self.samples // 2
+        wanted = self.samples // 2  # pairs: each takes two questions
         generator = case.generator(index, self.seed)
-        if words < 2:
+        if words < 2:  # there is nothing to divide
             return _Game(words, total, torch.zeros(0, words, dtype=torch.bool))
+        # With fewer pairs than words, neither estimate could tell all words apart.
         if number_of_pairs(words) > wanted and wanted < words:
             raise InputError(
                 f"{self.samples} samples are too few for the Shapley values of {words} words",
@@ -105,12 +121,12 @@ class KernelShap(Explainer):
         return _Game(words, total, torch.cat([design.whole, design.drawn]), design)
 
     def _play(self, erased: Case, waiting: list[tuple[int, _Game]]) -> None:
-        """Ask the next coalitions of all unfinished games at once, and see which have had enough."""
+        """Ask the next coalitions of all unfinished games at once, and see which of them are precise enough."""
         pairs = [game.next(everything=self.tolerance <= 0) for _, game in waiting]
         both = [torch.cat([each, ~each]) for each in pairs]
         found = ask_each(erased, [index for index, _ in waiting], both, self.output)
         for (_, game), values in zip(waiting, found, strict=True):
-            here, there = values.double().chunk(2)
+            here, there = values.double().chunk(2)  # of the coalitions and of their complements
             game.learn((here - there) / 2)
             game.estimate(self.tolerance)
 
@@ -131,13 +147,11 @@ class _Game:
     def __post_init__(self) -> None:
         self.values = torch.full((self.words,), self.total, dtype=torch.float64)
         self.margins = torch.zeros(self.words, dtype=torch.float64)
-        self.done = not len(self.pairs)  # one word has it all
+        self.done = not len(self.pairs)  # a single word has the whole total
 
     def next(self, everything: bool) -> Tensor:
-        """The pairs to ask about now: twice as many as are known, or all that are left.
-
-        The sizes that are there as a whole tell nothing of the error; only pairs beyond them do.
-        """
+        """The pairs to ask about now: as many again as are known, or all that are left."""
+        # Errors are estimated from drawn pairs, so the first round must go beyond the sizes that are there as a whole.
         known = len(self.gaps)
         first = max(_FIRST_PAIRS, self.words) + (len(self.design.whole) if self.design else 0)
         return self.pairs[known:] if everything else self.pairs[known : max(first, 2 * known)]
@@ -147,7 +161,7 @@ class _Game:
         self.gaps = torch.cat([self.gaps, gaps])
 
     def estimate(self, tolerance: float) -> None:
-        """Estimate from all that is known, and be done if that is all there is or precise enough."""
+        """Estimate from all that is known; the game is done if that is precise enough, or all that there is to ask."""
         known = self.pairs[: len(self.gaps)]
         if len(self.gaps) == number_of_pairs(self.words) and self.design is None:
             self.values, errors = exact(known, self.gaps, self.total)
@@ -155,6 +169,7 @@ class _Game:
             self.values, errors = regression(self.design, self.gaps, self.total)
         else:
             self.values, errors = gaussian_process(known, self.gaps, self.total)
-        self.margins = 1.96 * errors
+        self.margins = 1.96 * errors  # of a 95% interval
+        # Relative to the largest score: words of small effect may stay uncertain, as long as they stay small.
         enough = self.margins.max() <= tolerance * self.values.abs().max()
         self.done = bool(enough) or len(self.gaps) == len(self.pairs)

@@ -1,4 +1,4 @@
-"""Layer-wise relevance propagation: the output is handed back, layer by layer, to the words it came from."""
+"""Layer-wise relevance propagation: each layer divides its relevance among its inputs, from the output to the words."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 from transformers.activations import ACT2CLS
 
+from veridical.core.component import Positive, Weight, option
 from veridical.explainers.backward_rules import BackwardRules, Rule, pass_through, with_backward, with_gradient_of
-from veridical.explainers.base import Explainer, Scores
+from veridical.explainers.base import PIECES, Explainer, Scores
 from veridical.masking import Case
 from veridical.masking.case import Pieces
 from veridical.models import Ability, Classifier, Rows
@@ -30,14 +31,16 @@ _LEAST = 1e-7
 def alpha_beta(
     inputs: Tensor, weight: Tensor, bias: Tensor | None, relevance: Tensor, alpha: float, epsilon: float
 ) -> Tensor:
-    """What raised an output shares `alpha` of its relevance, what lowered it the rest; then sizes only, rescaled.
+    """What raised an output gets `alpha` of its relevance, what lowered it gets the rest; then signs are dropped.
 
-    The sizes of each row are rescaled to sum to those of the relevance that came in. Their signed sum would be no
-    measure: LayerNorm's gradient makes it zero.
+    The sizes of each example's shares are rescaled to sum to the sizes of the relevance that came in. Their signed sums
+    cannot be compared: LayerNorm's gradient makes them zero.
     """
+    # Positive inputs with positive weights, and negative ones with negative weights, raise an output.
     up, down = weight.clamp(min=0), weight.clamp(max=0)
     more, less = inputs.clamp(min=0), inputs.clamp(max=0)
     bias = weight.new_zeros(len(weight)) if bias is None else bias
+    # Relevance per unit of what raised, or lowered, each output; epsilon keeps both divisors from zero.
     raised = relevance / (linear(more, up, bias.clamp(min=0)) + linear(less, down) + epsilon)
     lowered = relevance / (linear(more, down, bias.clamp(max=0)) + linear(less, up) - epsilon)
     shares = alpha * (more * (raised @ up) + less * (raised @ down))
@@ -63,7 +66,7 @@ def through_linear(rule: LinearRule) -> Rule:
 
 
 class FullAttention:
-    """The rule of `torch.matmul` by which softmax(Q K^T) V shares relevance out to Q, K and V as one whole.
+    """The rule of `torch.matmul` that divides the relevance of softmax(Q K^T) V among Q, K and V at once.
 
     With J the derivative of the context by all numbers a of Q, K and V, the share of number j is
     `a_j sum_i J_ij R_i / z_i` where `z_i = sum_j J_ij a_j`. To keep z from zero, `epsilon` times its mean size over the
@@ -89,7 +92,8 @@ class FullAttention:
     def _shares(
         self, context: Tensor, weights: Tensor, copies: Sequence[Tensor], relevance: Tensor
     ) -> Sequence[Tensor]:
-        """The shares of Q, K^T and V, through whose copies alone the context was computed."""
+        """The shares of Q, K^T and V; the context was computed from their copies, which are leaves of a small graph."""
+        # z: the context is linear in V, so that part of z is the context itself; the rest is along Q and K.
         along = context.detach() + _along(weights, copies[-1].detach())
         least = (self.epsilon * along.abs().mean(-1, keepdim=True)).clamp(min=_LEAST)
         ratios = relevance / (along + torch.where(along < 0, -least, least))
@@ -108,15 +112,16 @@ def _leaf(x: Tensor) -> Tensor:
 def _along(weights: Tensor, values: Tensor) -> Tensor:
     """The derivative of the context in the direction of Q and K: [..., q, k] and [..., k, d] give [..., q, d].
 
-    The logits L grow by twice themselves, so the weights A by 2 A (L - sum A L). Here log A can stand for L: it differs
-    by a number per query only, and A log A is 0 where a mask makes L infinite.
+    The logits L = Q K^T are a product, so in that direction they grow by 2 L, and the weights A by 2 A (L - sum A L).
+    Here log A can stand for L: it differs by one number per query, which cancels out, and A log A is 0 where a mask
+    makes L infinite.
     """
     growth = torch.xlogy(weights, weights)
     return 2 * (growth - weights * growth.sum(-1, keepdim=True)) @ values
 
 
 def _mass(values: Tensor, start: int = 1) -> Tensor:
-    """The sum of sizes over all dimensions from one on, which stay."""
+    """The sum of absolute values over all dimensions from `start` on, which are kept with length 1."""
     return values.abs().sum(tuple(range(start, values.dim())), keepdim=True)
 
 
@@ -140,7 +145,7 @@ class _Linear(torch.autograd.Function):
 _ACTIVATIONS = tuple({entry[0] if isinstance(entry, tuple) else entry for entry in ACT2CLS.values()})
 _EPSILON = {"alpha-beta": 1e-7, "epsilon": 0.25}
 _ATTENTION_EPSILON = 0.25
-"""Below 0.1 a few divisors close to zero decide; from there on the scores hardly change under alpha-beta."""
+"""Below 0.1 a few divisors close to zero decide everything; above, scores hardly change under alpha-beta."""
 
 
 @dataclass(frozen=True)
@@ -149,18 +154,20 @@ class LRP(Explainer):
 
     Linear layers hand relevance back in proportion to what went through them, activations as it is, LayerNorm, sums and
     attention by their gradient. The rules are not derived from what the model does when a word changes, and relevance
-    is conserved in linear layers only. `rule=alpha-beta` takes sizes after every linear layer, with the share `alpha`
-    for what raised an output; `epsilon` keeps signs on the way. The option `epsilon` keeps divisors from zero, by
-    default 1e-7, and 0.25 under the rule of that name, which grows without bound below 0.1. `attention=full`
-    shares relevance out among queries, keys and values in proportion to what each contributes to first order (the full
-    Jacobian times its inputs); under alpha-beta, attention then conserves it too. Models of BERT's kind only.
+    is conserved in linear layers only. Models of BERT's kind only. Wu and Ong 2021.
     """
 
-    rule: Literal["alpha-beta", "epsilon"] = "alpha-beta"
-    alpha: float = 0.5
-    epsilon: float | None = None
-    attention: Literal["quick", "full"] = "quick"
-    pieces: Pieces = "sum"
+    rule: Literal["alpha-beta", "epsilon"] = option(
+        "alpha-beta", "Take sizes after every linear layer, as published, or keep signs until the end."
+    )
+    alpha: Weight = option(0.5, "The part of relevance that goes to what raised an output; only for rule=alpha-beta.")
+    epsilon: Positive | None = option(
+        None, "What keeps divisors from zero: 1e-7 unless given, or 0.25 for rule=epsilon, which needs 0.1 or more."
+    )
+    attention: Literal["quick", "full"] = option(
+        "quick", "Go back through attention by its gradient, or by what queries, keys and values each contribute."
+    )
+    pieces: Pieces = option("sum", PIECES)
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS, Ability.HIDDEN, Ability.BERT_LAYERS})
     cost: ClassVar[str] = "1 forward, 1 backward"
     meaning: ClassVar[str] = (
@@ -182,13 +189,15 @@ class LRP(Explainer):
                 output = case.classifier.run(rows, embeds=embeds, hidden=True)
             assert output.hidden is not None
             entering = output.hidden[0]
-            (with_backward,) = torch.autograd.grad(output.logits, entering, output.logits.detach() * logit_gradient)
-            return with_backward.abs().sum(-1)
+            # Relevance starts as the target's logit; under the rules, what autograd brings back is relevance.
+            (reached,) = torch.autograd.grad(output.logits, entering, output.logits.detach() * logit_gradient)
+            return reached.abs().sum(-1)
 
         return Scores(case.to_units(case.rowwise(relevance), self.pieces))
 
     def _rules(self) -> BackwardRules:
         epsilon = _EPSILON[self.rule] if self.epsilon is None else self.epsilon
+        # The default keeps a divisor of the epsilon rule, which may have any sign, well away from zero.
         rule: LinearRule = partial(epsilon_rule, epsilon=epsilon)
         if self.rule == "alpha-beta":
             rule = partial(alpha_beta, alpha=self.alpha, epsilon=epsilon)
@@ -200,7 +209,7 @@ class LRP(Explainer):
 
 @contextmanager
 def _straight_activations(classifier: Classifier) -> Iterator[None]:
-    """Also those activations hand relevance back as it is that are made of several functions, as in ALBERT."""
+    """Let relevance pass unchanged through activations that a model computes by several functions, as ALBERT does."""
     assert isinstance(classifier, Transformer)  # only they have layers of BERT's kind
 
     def hook(_module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ Normaliser = Literal["softmax", "sparsemax", "entmax15"]
 
 
 def normalise(scores: Tensor, how: Normaliser) -> Tensor:
-    """Shares along the last dimension, differentiable."""
+    """Shares along the last dimension, differentiable; Martins and Astudillo 2016, Peters et al. 2019."""
     if how == "softmax":
         return scores.softmax(-1)
     return _sparsemax(scores) if how == "sparsemax" else _entmax15(scores)
@@ -20,12 +20,14 @@ def normalise(scores: Tensor, how: Normaliser) -> Tensor:
 
 def _sparsemax(scores: Tensor) -> Tensor:
     ordered, rank = _ordered(scores)
+    # If the first k scores are the ones with a share, what they have in common is taken off so that 1 is left.
     threshold = (ordered.cumsum(-1) - 1) / rank
     return (scores - _last_below(threshold, ordered)).clamp(min=0)
 
 
 def _entmax15(scores: Tensor) -> Tensor:
     ordered, rank = _ordered(scores / 2)
+    # The same for shares (z / 2 - threshold)^2: a quadratic equation in the threshold for each k.
     mean = ordered.cumsum(-1) / rank
     scatter = rank * (ordered.square().cumsum(-1) / rank - mean.square())
     # Below 0 there is no threshold; a root of 0 would have no derivative.

@@ -7,21 +7,24 @@ from typing import ClassVar
 
 import torch
 
-from veridical.explainers.base import Explainer, Scores, adding_up
-from veridical.masking import Case
+from veridical.core.component import option
+from veridical.explainers.base import ERASER, OUTPUT, Explainer, Scores, adding_up
+from veridical.masking import Case, EraserName
 from veridical.masking.case import Scale
 
 
 @dataclass(frozen=True)
 class Occlusion(Explainer):
-    """How much the target's log-probability drops without the word. Works with any model; blind to words that stand in
-    for each other. With a `logit` output and a linear model it is exact.
+    """How much the target's log-probability falls without the word. Works with any model; blind to redundant words.
+
+    With `output=logit` and a linear model it is exact.
     """
 
-    output: Scale = "logprob"
-    eraser: str = "mask"
+    output: Scale = option("logprob", OUTPUT)
+    eraser: EraserName = option("mask", ERASER)
     cost: ClassVar[str] = "n + 1 forwards"
     meaning: ClassVar[str] = "How much the log-probability falls when the word alone is taken away. Signed."
+    adds_up: ClassVar[bool] = False
     total: ClassVar[str] = (
         "the output minus that of the empty text only if no words act together; the residual tells how far they do"
     )

@@ -7,7 +7,8 @@ from typing import ClassVar, Literal
 
 import torch
 
-from veridical.explainers.base import Explainer, Scores
+from veridical.core.component import Seed, option
+from veridical.explainers.base import SEED, Explainer, Scores
 from veridical.masking import Case
 
 
@@ -15,8 +16,8 @@ from veridical.masking import Case
 class Random(Explainer):
     """Independent draws, normal or uniform. Not an explanation: the baseline to compare explanations with."""
 
-    seed: int = 0
-    draw: Literal["normal", "uniform"] = "normal"
+    seed: Seed = option(0, SEED)
+    draw: Literal["normal", "uniform"] = option("normal", "Draw from a normal distribution, or evenly from 0 to 1.")
     cost: ClassVar[str] = "none"
     meaning: ClassVar[str] = "Nothing: it is chance."
     weakness: ClassVar[str] = (

@@ -1,7 +1,8 @@
-"""DeepLift's rules. Inputs stand above their references, [x; x'], and the way back shares out the difference.
+"""DeepLift's rules for single functions. Inputs x stand above their references x' in one tensor, [x; x'].
 
 A rule gives the multipliers of a function: numbers that, times the differences of its arguments, add up to the
 difference of its value. They take the place of the derivative, to which they come close where x is close to x'.
+Multiplied along the backward pass, they divide the difference of the output among the inputs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _SAME = 1e-10
 
 
 def rescaling(complete: bool) -> BackwardRules:
-    """Captum's rules, or those under which everything adds up."""
+    """Captum's rules, or those of all functions, so that shares add up."""
     return BackwardRules(COMPLETE if complete else COMMON)
 
 
@@ -29,6 +30,7 @@ def rescale(func: Rule, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return _plain(func, x, *args, **kwargs)
     with torch.no_grad():
         value = func(x, *args, **kwargs)
+    # The slopes are constants, so that the gradient of x times slope is the slope.
     return with_gradient_of(value, x * _slope(lambda number: func(number, *args, **kwargs), x))
 
 
@@ -38,13 +40,14 @@ def product(func: Rule, first: Any, second: Any, **kwargs: Any) -> Tensor:
         return _plain(func, first, second, **kwargs)  # one of them is the same for an input and its reference
     with torch.no_grad():
         value = func(first, second, **kwargs)
+    # ab - a'b' = (a - a') (b + b')/2 + (b - b') (a + a')/2: the derivative of a product at both midpoints.
     return with_gradient_of(
         value, func(with_gradient_of(_midpoint(first), first), with_gradient_of(_midpoint(second), second), **kwargs)
     )
 
 
 def einsum(func: Rule, equation: str, *factors: Any) -> Tensor:
-    """A sum of products: of two factors as a product, of others plainly."""
+    """A sum of products: the rule of a product where there are two factors, else the derivative."""
     each = factors[0] if isinstance(factors[0], tuple | list) else factors
     if len(each) != 2:
         return _plain(func, equation, *factors)
@@ -52,11 +55,12 @@ def einsum(func: Rule, equation: str, *factors: Any) -> Tensor:
 
 
 def quotient(func: Rule, first: Any, second: Any, **kwargs: Any) -> Tensor:
-    """A quotient y = a / b of two things that both change, as a product: y b = a by the midpoint rule."""
+    """A quotient y = a / b of two things that both change, read as the product y b = a with its midpoint rule."""
     if kwargs or not (_is_stack(second) and _fit(first, second)):
         return _plain(func, first, second, **kwargs)
     with torch.no_grad():
         value = func(first, second)
+    # From the differences a - a' = (y - y') mid(b) + (b - b') mid(y), solved for y - y'.
     return with_gradient_of(value, (first - _midpoint(value) * second) / _midpoint(second))
 
 
@@ -68,6 +72,7 @@ def softmax(func: Rule, x: Tensor, dim: int = -1, *args: Any, **kwargs: Any) -> 
     if not _is_stack(x):
         return _plain(func, x, dim, *args, **kwargs)
     value, slope, centre = _normalised(func, x, dim, *args, **kwargs)
+    # y - y' = m ((x - x') - (lse - lse')), and the difference of the log sum exp is that of the centre.
     return with_gradient_of(value, slope * (x - centre))
 
 
@@ -88,9 +93,10 @@ def layer_norm(
     eps: float = 1e-5,
     *args: Any,
 ) -> Tensor:
-    """A quotient y = c / s of the centred c and its deviation s, the root of the mean of c squared.
+    """A quotient y = c / s of the centred input c and its deviation s, the root of the mean of c squared.
 
-    As a product y s = c by the midpoint rule it stays tame where a reference is zero, and its deviation nearly so.
+    It is read as the product y s = c with its midpoint rule: that stays bounded where a reference is zero and its
+    deviation nearly so, while the slope of 1 / s between the two would not.
     """
     if not _is_stack(x):
         return _plain(func, x, normalized_shape, weight, bias, eps, *args)
@@ -100,12 +106,14 @@ def layer_norm(
         value = func(x, normalized_shape, weight, bias, eps, *args)
         deviation = centred.square().mean(dims, keepdim=True).add(eps).sqrt()
         middle, between = _midpoint(centred / deviation), _midpoint(deviation)
-    change = (_midpoint(centred) * centred).mean(dims, keepdim=True) / between  # of the deviation
+    # Of the deviation: s^2 - s'^2 = mean(c^2 - c'^2), where both sides are a difference times a midpoint.
+    change = (_midpoint(centred) * centred).mean(dims, keepdim=True) / between
     other = (centred - middle * change) / between
     return with_gradient_of(value, other if weight is None else other * weight.detach())
 
 
 def _plain(func: Rule, *args: Any, **kwargs: Any) -> Tensor:
+    """The function itself, with its derivative."""
     result: Tensor = func(*args, **kwargs)
     return result
 
@@ -126,16 +134,18 @@ def _both(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _midpoint(x: Tensor) -> Tensor:
+    """The mean of each entry and its counterpart, the same in both halves; a constant for the backward pass."""
     here, there = _both(x.detach())
     return (here + there) / 2
 
 
 def _slope(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """The slope between each number and its counterpart."""
+    """The slope of the line through the function at each number and at its counterpart."""
     points = x.detach().double()  # the difference of close numbers has few digits left
     with torch.no_grad():
         run, rise = (here - there for here, there in (_both(points), _both(function(points))))
     slope, same = rise / run, run.abs() < _SAME
+    # Where both are the same number there is no line, and the derivative is its limit.
     if same.any():
         leaf = points[same].requires_grad_()
         (slope[same],) = torch.autograd.grad(function(leaf).sum(), leaf)
@@ -146,6 +156,7 @@ def _slope(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
 def _normalised(func: Rule, x: Tensor, dim: int, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The value, the slope of each exp, and the mean of x weighted by the slopes, which keeps its gradient."""
     value = func(x, dim, *args, **kwargs)
+    # Of log softmax instead of x: a number added to all x changes nothing, and exp cannot overflow.
     slope = _logarithmic_mean(x.log_softmax(dim))
     with torch.enable_grad():
         weights = slope / slope.sum(dim, keepdim=True)
@@ -153,16 +164,16 @@ def _normalised(func: Rule, x: Tensor, dim: int, *args: Any, **kwargs: Any) -> t
 
 
 def _logarithmic_mean(logs: Tensor) -> Tensor:
-    """The slope of exp between each number and its counterpart."""
+    """The slope of exp between each number and its counterpart: (e^a - e^b) / (a - b)."""
     here, there = _both(logs)
     half = ((here - there) / 2).nan_to_num()  # some masks are infinite
-    # sinh(half) / half, by its series where the difference has few digits left.
+    # e^mean sinh(half) / half, by the series of sinh where the difference of the two exps has few digits left.
     close = torch.exp((here + there) / 2) * (1 + half.square() / 6)
     return torch.where(half.abs() < 0.05, close, (here.exp() - there.exp()) / (2 * half))
 
 
 COMMON: dict[str, Rule] = dict.fromkeys(("relu", "tanh", "sigmoid", "elu", "leaky_relu", "softplus"), rescale)
-"""What Captum rescales where it is a module, also where it is a function."""
+"""What Captum rescales, which sees modules only; here, functions are rescaled as well."""
 
 COMPLETE: dict[str, Rule] = {
     **COMMON,
@@ -176,4 +187,4 @@ COMPLETE: dict[str, Rule] = {
     "log_softmax": log_softmax,
     "layer_norm": layer_norm,
 }
-"""Rules for whatever classifiers are made of."""
+"""Rules for everything that common classifiers are made of."""

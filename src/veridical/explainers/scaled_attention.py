@@ -8,9 +8,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from veridical.core.component import Presets
+from veridical.core.component import Presets, option
 from veridical.explainers.attention import first_token_mean, last_layer
-from veridical.explainers.base import Explainer, Scores
+from veridical.explainers.base import OUTPUT, PIECES, Explainer, Scores
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Ability, Rows
@@ -20,14 +20,16 @@ from veridical.models import Ability, Rows
 class ScaledAttention(Explainer):
     """The first token's attention in the last layer, times the derivative of the output by it.
 
-    Signed: unlike attention it tells words for the class from words against it. `heads` multiplies the means over heads
-    (`product-of-means`, as published) or takes the mean of the heads' products. Models that pool over all words instead
-    of the first token give all query rows a gradient; this reads the first one only.
+    Signed: unlike attention it tells words for the class from words against it. In models that pool over all words
+    instead of taking the first token, all query rows have a gradient; this method reads that of the first token only.
     """
 
-    heads: Literal["product-of-means", "mean-of-products"] = "product-of-means"
-    output: Scale = "logit"
-    pieces: Pieces = "sum"
+    heads: Literal["product-of-means", "mean-of-products"] = option(
+        "product-of-means",
+        "Multiply the means over heads, as published, or take the mean of the products of each head.",
+    )
+    output: Scale = option("logit", OUTPUT)
+    pieces: Pieces = option("sum", PIECES)
     needs: ClassVar[frozenset[Ability]] = frozenset(
         {Ability.CLS_ATTENTIONS, Ability.ATTENTION_GRADIENTS, Ability.GRADIENTS}
     )

@@ -82,14 +82,20 @@ class Engine:
             self.cost.queries += len(batch)
         return torch.cat(found)
 
-    def run(self, classifier: Classifier, rows: Rows, index: Tensor) -> Tensor:
-        """The logits of some rows, without gradients."""
+    def run(
+        self, classifier: Classifier, rows: Rows, index: Tensor, read: Callable[[Rows], Tensor] | None = None
+    ) -> Tensor:
+        """What `read` gives for some rows [N], without gradients: [N, ...]; by default their logits, [N, C]."""
+        read = read or (lambda part: classifier.run(part).logits)
         # Filled in place: a small tensor kept from each batch would lie between the large ones the next batch frees,
         # and the heap would grow with the number of batches.
         found = torch.empty(len(index), max(1, len(classifier.labels)))
         with torch.no_grad(), classifier.evaluating(), classifier.fused(), self.casting(classifier):
             for pack in self.packs(rows.lengths[index], gradients=False):
-                found[pack] = classifier.run(rows.select(index[pack])).logits.float().cpu()
+                values = read(rows.select(index[pack])).float().cpu()
+                if found.shape[1:] != values.shape[1:]:  # known only now
+                    found = torch.empty(len(index), *values.shape[1:])
+                found[pack] = values
                 self.cost.forwards += len(pack)
                 self.watch(len(pack))
         return found

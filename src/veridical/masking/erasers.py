@@ -6,6 +6,7 @@ gradients. Special tokens and held fields have no unit, so they always stay.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -18,14 +19,14 @@ from veridical.core.registry import Registry
 from veridical.models import Ability, Classifier, Rows
 
 
-class Eraser(Component):
+class Eraser(Component, ABC):
     """A removal operator; `needs` is the ability a classifier must have for it."""
 
     needs: ClassVar[Ability]
 
+    @abstractmethod
     def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
         """The rows with only the kept units."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ ERASERS: Registry[Eraser] = Registry(
 
 
 EraserName = Annotated[str, ERASERS.name_option("an")]
+"""The type of an option that names an eraser: `mask`, or one of a plug-in with options of its own."""
 
 
 def positions(rows: Rows, keep: Tensor) -> Tensor:

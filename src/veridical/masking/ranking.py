@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-_TOLERANCE = 1e-9
+from veridical.core import rationale
 
 
 def places(scores: Tensor, live: Tensor) -> Tensor:
@@ -19,13 +19,14 @@ def places(scores: Tensor, live: Tensor) -> Tensor:
 
 def share(ratio: float, units: Tensor) -> Tensor:
     """How many units [B] a share of texts with so many `units` [B] is: rounded up, and at least 1."""
-    # In double precision and with a hair's breadth off, or 0.1 of 30 words would be 4.
-    return (ratio * units.double() - _TOLERANCE).ceil().clamp(min=1).long()
+    # Number by number, so that there is one rule: a rationale must have as many words as a metric takes away.
+    counts = [rationale.share(ratio, number) for number in units.tolist()]
+    return torch.tensor(counts, dtype=torch.long, device=units.device)
 
 
 def share_rounded_down(ratio: float, units: Tensor) -> Tensor:
     """How many units [B] a share of texts with so many `units` [B] is: rounded down, so it may be none."""
-    return (ratio * units.double() + _TOLERANCE).floor().long()
+    return (ratio * units.double() + rationale.TOLERANCE).floor().long()
 
 
 def top(place: Tensor, counts: Tensor) -> Tensor:
@@ -34,8 +35,6 @@ def top(place: Tensor, counts: Tensor) -> Tensor:
 
 
 HIGH_NEGATIVE, LOW_NEGATIVE, NEUTRAL, LOW_POSITIVE, HIGH_POSITIVE = range(5)
-
-HIGH, MEDIUM, LOW = range(3)
 
 
 def levels(scores: Tensor, live: Tensor) -> Tensor:
@@ -51,19 +50,6 @@ def levels(scores: Tensor, live: Tensor) -> Tensor:
     for where, level in ((positive, LOW_POSITIVE), (negative, LOW_NEGATIVE)):
         found[where] = level
     found[above], found[below] = HIGH_POSITIVE, HIGH_NEGATIVE
-    return found
-
-
-def levels_without_sign(scores: Tensor, live: Tensor) -> Tensor:
-    """The level of each unit where no score is negative, [B, U]: 0 is high, 1 medium, 2 low.
-
-    Medium is what lies within a standard deviation of the document's mean. Slots without a unit are low.
-    """
-    mean = _mean(scores, live)
-    spread = _mean((scores - mean).square(), live).sqrt()
-    found = torch.full(scores.shape, LOW)
-    found[live & (scores >= mean - spread)] = MEDIUM
-    found[live & (scores >= mean + spread)] = HIGH
     return found
 
 

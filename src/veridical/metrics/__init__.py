@@ -1,4 +1,4 @@
-"""Metrics, one per file: can these scores be trusted? All of one shape, none knows where the scores come from."""
+"""Metrics: numbers that say how far scores can be trusted. No metric knows which method gave the scores."""
 
 from veridical.core.registry import Registry
 from veridical.metrics.aopc import AOPC
@@ -6,7 +6,7 @@ from veridical.metrics.attack import Attack
 from veridical.metrics.base import CorpusMetric, Measured, Metric, Need, measure
 from veridical.metrics.decision_flip import DecisionFlip
 from veridical.metrics.erasure import Comprehensiveness, Sufficiency
-from veridical.metrics.leave_one_out import LeaveOneOutTau
+from veridical.metrics.leave_one_out_tau import LeaveOneOutTau
 from veridical.metrics.log_odds import LogOdds
 from veridical.metrics.normalised_aopc import NormalisedAOPC
 from veridical.metrics.pos_importance import PosImportance

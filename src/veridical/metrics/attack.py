@@ -1,33 +1,33 @@
-"""Attack: small changes of a text that keep its meaning, until the model errs."""
+"""Attack: small changes that keep the meaning of a text, made until the model is wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
 
-from veridical.core.component import Presets
+from veridical.core.component import AtLeastOne, Presets, Seed, Within, option
 from veridical.core.example import Example
 from veridical.data.splits import Chance
 from veridical.masking import Case
 from veridical.metrics.attack_edits import Edit, rewrite, words_of
-from veridical.metrics.attack_entities import FINDERS, EditTools, check_kinds, edits_of
-from veridical.metrics.attack_lists import LISTS
+from veridical.metrics.attack_entities import FINDERS, EditKind, EditTools, FinderName, edits_of
+from veridical.metrics.attack_lists import LISTS, ListsName
 from veridical.metrics.base import Measured, Metric, Need, Subject
 from veridical.models.text_fields import FIELDS, check_texts
 from veridical.models.units import Span
 
 _DIGITS = 6
-"""What differs less is rounding, which must not decide between two edits: the first in the text is taken."""
+"""Smaller differences are rounding, which must not decide between two edits: the first in the text is taken."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model makes of a rewritten text: the `probability` of the right class, and whether it is `fooled`."""
+    """What a model says of a rewritten text: the `probability` of the right class, and whether it is `fooled`."""
 
     probability: float
     fooled: bool
@@ -61,13 +61,14 @@ class Attempt:
 
 
 def attack(attempts: Mapping[int, Attempt], ask: Ask) -> None:
-    """Carry out the attempts on documents side by side, so that the questions of a round are asked together.
+    """Carry out the attempts on all documents side by side, so that the questions of a round are asked together.
 
-    In each round the edit after which the right class is least probable is made, even if it is more probable then than
-    before. A word is modified at most once.
+    A greedy search: each round makes the edit after which the right class is least probable. It makes that edit even if
+    the right class becomes more probable by it, because the edits together may still succeed.
     """
     while questions := [(index, (*each.made, edit)) for index, each in attempts.items() for edit in _next(each)]:
         answered = zip(questions, ask(questions), strict=True)
+        # Questions come document by document, so grouping by neighbours gives each document its own.
         for index, group in groupby(answered, key=lambda pair: pair[0][0]):
             own = list(group)
             (_, made), best = min(own, key=lambda pair: round(pair[1].probability, _DIGITS))
@@ -76,6 +77,7 @@ def attack(attempts: Mapping[int, Attempt], ask: Ask) -> None:
 
 
 def _next(attempt: Attempt) -> list[Edit]:
+    """The edits to try in the next round; none once the model is fooled."""
     return [] if attempt.fooled else attempt.left
 
 
@@ -83,22 +85,25 @@ def _next(attempt: Attempt) -> list[Edit]:
 class Attack(Metric):
     """1 where a right decision is lost by rewriting names, places, numbers and contractions, 0 where it is kept.
 
-    Names of persons, places and numbers have `replacements` others each, drawn once by `seed`; contractions are written
-    out, and the other way round. A greedy search makes the edit after which the right class is least probable, one word
-    after another, until the model errs or no word is left; a word is modified at most once. `finder` says who finds
-    persons and places, `lists` where others come from. Both texts of a pair are attacked, except one that is held.
+    A greedy search makes the edit after which the right class is least probable, one word after another, until the
+    model is wrong or no word is left (REGEX; CheckList: Ribeiro et al. 2020). A word is modified at most once. Both
+    texts of a pair are attacked, except a held one.
 
-    Judges the model and not explanations: the scores are not read. Undefined where the model is wrong from the start,
-    which the detail `right` says, and where the label is not known. Of attacks the details have the `queries`, the
-    first decision among them, and of those that succeed the share of words that were `perturbed`. `words` are all that
-    are not punctuation.
+    It judges the model and not explanations: the scores are not read. Undefined where the model is wrong from the start
+    (the detail `right` is 0) and where the label is not known. Further details: `queries`, the questions of an attack
+    with the first decision among them; `perturbed`, the share of words that a successful attack modified; `words`, the
+    number of words without punctuation.
     """
 
-    edits: tuple[str, ...] = ("contractions", "names", "numbers", "locations")
-    replacements: int = 3
-    seed: int = 0
-    finder: str = "spacy"
-    lists: str = "library"
+    edits: Annotated[tuple[EditKind, ...], AtLeastOne()] = option(
+        ("contractions", "names", "numbers", "locations"), "What is rewritten; contractions are made and written out."
+    )
+    replacements: Annotated[int, Within(1, 100)] = option(
+        3, "How many others are tried for each name, place and number; more find more weak points and ask more."
+    )
+    seed: Seed = option(0, "Decides which replacements are drawn; the same text always gets the same.")
+    finder: FinderName = option("spacy", "What finds persons and places; `rules` needs no library and misses more.")
+    lists: ListsName = option("library", "Where other names and places come from; `short` needs no library.")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES, Need.TEXT})
     subject: ClassVar[Subject] = "model"
     meaning: ClassVar[str] = "How often a right decision is lost when names, places, numbers and contractions change."
@@ -113,16 +118,14 @@ class Attack(Metric):
     greater_is_better = False
     presets: ClassVar[Presets] = {"regex": {}}
 
-    def __post_init__(self) -> None:
-        check_kinds(self.edits)  # a wrong name is told now, not after everything was explained
-        FINDERS.create(self.finder), LISTS.create(self.lists)
-
     def questions(self, units: int) -> int:
-        # A word may belong to a place, be a number and begin a contraction; each round takes a word away, or more.
+        # The most edits of one word are two kinds with all replacements, and a contraction. Each round uses up one
+        # word at least, so the questions of all rounds are at most those for n, n - 1, ..., 1 words.
         return (2 * self.replacements + 1) * units * (units + 1) // 2
 
     def __call__(self, case: Case, scores: Tensor) -> Measured:
         check_texts(case.batch.examples)
+        # The scores play no part: all methods of an audit share one attack.
         return case.once(self, lambda: self._attacked(case))
 
     def _attacked(self, case: Case) -> Measured:
@@ -135,8 +138,8 @@ class Attack(Metric):
     def _edits(self, case: Case, index: int) -> list[Edit]:
         # The generator's seed is made of the text, so that a document's neighbours change nothing.
         chance = Chance("attack", case.generator(index, self.seed).initial_seed())
-        means = EditTools(FINDERS.create(self.finder), LISTS.create(self.lists), chance, self.replacements)
-        return edits_of(_texts(case.batch.examples[index]), case.batch.units[index], self.edits, means)
+        tools = EditTools(FINDERS.create(self.finder), LISTS.create(self.lists), chance, self.replacements)
+        return edits_of(_texts(case.batch.examples[index]), case.batch.units[index], self.edits, tools)
 
 
 def _texts(example: Example) -> dict[str, str]:
@@ -158,9 +161,8 @@ def _asking(case: Case, gold: Sequence[int | None]) -> Ask:
         document = torch.tensor([index for index, _ in questions])
         right = torch.tensor([gold[index] for index, _ in questions])
         texts = [_rewritten(case.batch.examples[index], edits) for index, edits in questions]
-        logits = case.engine.predict(case.classifier, texts)
-        case.asked.add_(torch.bincount(document, minlength=len(case)))
-        probability = logits.softmax(-1).gather(1, right[:, None])[:, 0]
+        logits = case.logits_of_rewritten(document, texts)
+        probability = logits.softmax(-1).gather(1, right[:, None])[:, 0]  # [N]: of the right class
         fooled = logits.argmax(1) != right
         return [Answer(*each) for each in zip(probability.tolist(), fooled.tolist(), strict=True)]
 
@@ -168,7 +170,8 @@ def _asking(case: Case, gold: Sequence[int | None]) -> Ask:
 
 
 def _rewritten(example: Example, edits: Sequence[Edit]) -> Example:
-    return replace(example, inputs=rewrite(_texts(example), edits), evidence=())  # marked characters are others now
+    # The evidence is dropped, because its spans of characters would point to other words in the new text.
+    return replace(example, inputs=rewrite(_texts(example), edits), evidence=())
 
 
 def _measured(case: Case, attempts: Mapping[int, Attempt], gold: Sequence[int | None]) -> Measured:
@@ -181,7 +184,7 @@ def _measured(case: Case, attempts: Mapping[int, Attempt], gold: Sequence[int | 
             right[index] = index in attempts
     for index, attempt in attempts.items():
         values[index] = attempt.fooled
-        queries[index] = 1 + attempt.queries
+        queries[index] = 1 + attempt.queries  # the first decision was a question, too
         if attempt.fooled:
             perturbed[index] = len(attempt.touched) / words[index]
     return Measured(values, details={"queries": queries, "perturbed": perturbed, "words": words, "right": right})

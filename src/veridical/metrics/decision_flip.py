@@ -1,4 +1,4 @@
-"""Decision flip: how much of a text has to go before the model changes its mind."""
+"""Decision flip: the share of a text that has to be erased until the model predicts another class."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from veridical.core.component import Presets
-from veridical.masking import Case
+from veridical.core.component import Presets, Share, option
+from veridical.masking import Case, EraserName
 from veridical.masking.ranking import places
 from veridical.metrics.base import Measured, Metric, Need
 
@@ -19,13 +19,15 @@ from veridical.metrics.base import Measured, Metric, Need
 class DecisionFlip(Metric):
     """The share of words, erased from the most important on, at which the predicted class changes; 1 if it never does.
 
-    Words go in steps of `step` of the text's own length, at least one. `grid=reference` starts with one word, as the
-    published code does: 1, 1 + step, 1 + 2 steps. Undecided texts alone are asked about again.
+    Choose it to see decisions and not probabilities (Serrano and Smith 2019; SaLoss). After each step, only the texts
+    that have not flipped yet are asked about again.
     """
 
-    step: float = 0.05
-    grid: Literal["even", "reference"] = "even"
-    eraser: str = "pad"
+    step: Share = option(0.05, "The share of a text's words that is erased in each step, at least one word.")
+    grid: Literal["even", "reference"] = option(
+        "even", "How steps begin: `even` with a whole step, `reference` with one word, as in SaLoss's published code."
+    )
+    eraser: EraserName = option("pad", "How words are erased; values by different erasers cannot be compared.")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
     meaning: ClassVar[str] = (
         "The share of words that must be erased, in the order of their scores, until the decision flips."
@@ -48,10 +50,10 @@ class DecisionFlip(Metric):
         erased = case.with_eraser(self.eraser)
         place, live = places(scores, case.live), case.live
         units, before = live.sum(1), case.output.logits.argmax(1)
-        stride = (self.step * units.double()).round().clamp(min=1).long()
+        stride = (self.step * units.double()).round().clamp(min=1).long()  # [B]: words per step
         share, flipped = torch.ones(len(case)), torch.zeros(len(case), dtype=torch.bool)
         gone = stride if self.grid == "even" else torch.ones_like(stride)
-        undecided = torch.nonzero(units > 0)[:, 0]
+        undecided = torch.nonzero(units > 0)[:, 0]  # an empty text has nothing to erase and keeps the share 1
         while len(undecided):
             count = torch.minimum(gone, units)[undecided]  # the last step takes what is left
             keep = live[undecided] & (place[undecided] >= count[:, None])

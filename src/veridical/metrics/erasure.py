@@ -1,16 +1,16 @@
-"""Sufficiency and comprehensiveness: what is left of the answer with only the best words, or without them."""
+"""Sufficiency and comprehensiveness: how much probability the first words keep alone, or take away."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from veridical.core.component import Presets
-from veridical.masking import Case
+from veridical.core.component import AtLeastOne, Presets, Share, Weight, option
+from veridical.masking import Case, EraserName
 from veridical.masking.ranking import places, share, share_rounded_down, top
 from veridical.metrics.base import Measured, Metric, Need
 
@@ -25,26 +25,34 @@ def whole(case: Case) -> Tensor:
 
 @dataclass(frozen=True)
 class Binned(Metric, ABC):
-    """The mean over rationales of several sizes, the bins: the first words that make up each of `ratios` of a text.
+    """The mean over rationales of several sizes, the bins: the first 1%, 5%, 10% ... of a text's words.
 
-    `form=normalised` measures a loss of probability against that of the empty text, the most there is to lose, and
-    `difference` leaves it as it is. `guard` keeps that division from 0 / 0. With `empty=wiped` the empty text has no
-    special tokens (and no held field) either, as in some published code.
-
-    The others are for other definitions: `count=floor` rounds words down; `positive` lets only words with positive
-    scores into a rationale; bins without words are left out; `repeats=skip` leaves out a bin with the words of the one
-    before; `divide=bins+1` divides by one more than there are bins.
+    The eraser and the form decide what a value means. The other options are there to follow the definitions of others:
+    ERASER (DeYoung et al. 2020), REGEX and ferret; their presets set them. A bin without words is left out.
     """
 
-    ratios: tuple[float, ...] = ERASER_RATIOS
-    eraser: str = "pad"
-    form: Literal["normalised", "difference"] = "normalised"
-    count: Literal["ceil", "floor"] = "ceil"
-    positive: bool = False
-    repeats: Literal["count", "skip"] = "count"
-    divide: Literal["bins", "bins+1"] = "bins"
-    empty: Literal["kept", "wiped"] = "kept"
-    guard: float = 1e-4
+    ratios: Annotated[tuple[Share, ...], AtLeastOne()] = option(
+        ERASER_RATIOS, "The sizes of rationales, as shares of a text's words; the value is the mean over them."
+    )
+    eraser: EraserName = option("pad", "How words are erased; values by different erasers cannot be compared.")
+    form: Literal["normalised", "difference"] = option(
+        "normalised",
+        "Divide the lost probability by what the empty text loses, the most there is to lose, or leave it as a plain "
+        "difference.",
+    )
+    count: Literal["ceil", "floor"] = option("ceil", "How a share of the words is rounded to a number: up or down.")
+    positive: bool = option(False, "Let only words with positive scores into a rationale.")
+    repeats: Literal["count", "skip"] = option(
+        "count", "Whether a bin that has the same words as the bin before counts again or is left out."
+    )
+    divide: Literal["bins", "bins+1"] = option(
+        "bins", "Divide the sum by the number of bins, or by one more, as some published code does."
+    )
+    empty: Literal["kept", "wiped"] = option(
+        "kept",
+        "Whether the empty text keeps its special tokens and held field, or loses them as in some published code.",
+    )
+    guard: Weight = option(1e-4, "A small number added to the divisor of `form=normalised`, which may be 0.")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
     presets: ClassVar[Presets] = {
         "regex": {},
@@ -67,11 +75,11 @@ class Binned(Metric, ABC):
 
     @abstractmethod
     def kept(self, rationale: Tensor, live: Tensor) -> Tensor:
-        """What is left of the texts [B, 1, U] when it comes to their rationales [B, K, U]."""
+        """Which units the model still sees, [B, K, U], for rationales [B, K, U] of live units [B, 1, U]."""
 
     @abstractmethod
     def of_lost(self, lost: Tensor) -> Tensor:
-        """The normalised value of each bin from the share of probability it loses, [B, K]."""
+        """The normalised value of each bin, [B, K], from the share of the probability that is lost, [B, K]."""
 
     def questions(self, units: int) -> int:
         return len(self.ratios) + (self.form == "normalised")
@@ -81,21 +89,24 @@ class Binned(Metric, ABC):
         rationale = top(places(scores, case.live), sizes)  # [B, K, U]
         kept = self.kept(rationale, case.live[:, None])
         curve, details = self._plain(case, kept) if self.form == "difference" else self._normalised(case, kept)
+        # A bin that does not count is undefined and not 0: means over documents must not see it.
         curve = curve.masked_fill(~self._counted(sizes), torch.nan)
         return Measured(self._mean(curve, self._counted(sizes)), curve, self.ratios, details)
 
     def _sizes(self, scores: Tensor, live: Tensor) -> Tensor:
         """The number of words in each rationale, [B, K]."""
         counted = share if self.count == "ceil" else share_rounded_down
-        sizes = torch.stack([counted(ratio, live.sum(1)) for ratio in self.ratios], 1)
+        sizes = torch.stack([counted(ratio, live.sum(1)) for ratio in self.ratios], 1)  # [B, K]
         if not self.positive:
             return sizes
+        # The ranking puts positive words first, so leaving the others out is to stop earlier.
         return torch.minimum(sizes, (live & (scores > 0)).sum(1, keepdim=True))
 
     def _counted(self, sizes: Tensor) -> Tensor:
         """Which bins count, [B, K]. Rationales are nested, so those of one size are the same."""
         counted = sizes > 0
         if self.repeats == "skip":
+            # Growing ratios give growing sizes: equal ones stand side by side, and the first of them counts.
             counted[:, 1:] &= sizes[:, 1:] != sizes[:, :-1]
         return counted
 
@@ -106,26 +117,30 @@ class Binned(Metric, ABC):
         erased = case.with_eraser(self.eraser)
         nothing = torch.zeros_like(case.live)[:, None]
         if self.empty == "kept":
+            # One more bin without any word, so that the empty text shares the batches of the others.
             values = erased.value(torch.cat([kept, nothing], 1))
             values, empty = values[:, :-1], values[:, -1]
         else:
             values, empty = erased.value(kept), erased.blank()
+        # Erasing may raise the probability; what is gained is no loss, and a share is at most 1.
         most = (whole(case) - empty).clamp(min=0) + self.guard
-        lost = (whole(case)[:, None] - values).clamp(min=0) / most[:, None]
+        lost = (whole(case)[:, None] - values).clamp(min=0) / most[:, None]  # [B, K]
         return self.of_lost(lost.clamp(max=1)), {"empty": empty}
 
     def _mean(self, curve: Tensor, counted: Tensor) -> Tensor:
         bins = counted.sum(1)
         total = curve.masked_fill(~counted, 0).sum(1)
+        # A text without bins gets its value below; dividing by at least 1 keeps NaN out until then.
         mean = total / (bins + (self.divide == "bins+1")).clamp(min=1)
         return mean.masked_fill(bins == 0, self.without_bins)
 
 
 @dataclass(frozen=True)
 class Comprehensiveness(Binned):
-    """How much of the class's probability goes with the words that matter most.
+    """How much of the class's probability is lost without the words that matter most.
 
-    The counterpart of sufficiency, with the same options: those of `Binned`.
+    Choose it together with `sufficiency`: the words of a good explanation are needed (without them the class is lost)
+    and they are enough (alone they keep it).
     """
 
     meaning: ClassVar[str] = (
@@ -149,10 +164,9 @@ class Comprehensiveness(Binned):
 
 @dataclass(frozen=True)
 class Sufficiency(Binned):
-    """How much of the class's probability the words that matter most keep up alone.
+    """How much of the class's probability the words that matter most keep when they stand alone.
 
-    Normalised, 1 is best. As a `difference` it is what is lost, so that lower is better. The options are those of
-    `Binned`.
+    Normalised, 1 is best. With `form=difference` it is what is lost, so that lower is better.
     """
 
     meaning: ClassVar[str] = (

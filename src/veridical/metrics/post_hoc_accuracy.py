@@ -8,21 +8,22 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from veridical.core.component import Presets
-from veridical.masking import Case
+from veridical.core.component import Count, Presets, option
+from veridical.masking import Case, EraserName
 from veridical.masking.ranking import places, top
 from veridical.metrics.base import Measured, Metric, Need
 
 
 @dataclass(frozen=True)
 class PostHocAccuracy(Metric):
-    """1 where the `words` that matter most, in the order of the text, get the class of the whole text, else 0.
+    """1 where the first words alone, in the order of the text, get the class of the whole text, else 0.
 
-    The model's own decision counts, not the gold label. Mask layers are trained with `eraser=zero`.
+    The model's own decision counts, not the gold label (Chen et al. 2018; SCC). `prediction-agreement` keeps a share of
+    a text instead of a number of words.
     """
 
-    words: int = 4
-    eraser: str = "delete"
+    words: Count = option(4, "How many of the first words are kept.")
+    eraser: EraserName = option("delete", "How the other words are erased; mask layers are trained with `zero`.")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
     meaning: ClassVar[str] = "How often the first words alone get the same class as the whole text."
     weakness: ClassVar[str] = (
@@ -37,6 +38,6 @@ class PostHocAccuracy(Metric):
 
     def __call__(self, case: Case, scores: Tensor) -> Measured:
         counts = torch.full((len(case), 1), self.words)
-        keep = case.live & top(places(scores, case.live), counts)[:, 0]
+        keep = case.live & top(places(scores, case.live), counts)[:, 0]  # [B, U]
         found = case.with_eraser(self.eraser).logits(torch.arange(len(case)), keep).argmax(1)
         return Measured((found == case.output.logits.argmax(1)).float(), details={"class": found.float()})

@@ -8,24 +8,27 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from veridical.core.component import Presets
-from veridical.masking import Case
+from veridical.core.component import Presets, Share, option
+from veridical.masking import Case, EraserName
 from veridical.masking.ranking import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share, top
 from veridical.metrics.base import Measured, Metric, Need
 
 
 @dataclass(frozen=True)
 class PredictionAgreement(Metric):
-    """1 where the words of the explanation, all others masked, get the class of the whole text, else 0.
+    """1 where the words of the explanation, all others masked, get the class of the whole text, else 0 (L2E).
 
-    These are the first `ratio` of the words, or with `words=high-positive` those with more than the mean of the
-    positive scores, and where there are none those with positive scores. Undefined where these are no words, or all.
-    The detail `class` is what the model made of the words, so that two methods can be compared with one another.
+    The detail `class` is the class that the model predicts for these words, so that two methods can be compared with
+    each other. With `words=high-positive` it is undefined where no word is kept, or every word.
     """
 
-    words: Literal["top", "high-positive"] = "top"
-    ratio: float = 0.3
-    eraser: str = "mask"
+    words: Literal["top", "high-positive"] = option(
+        "top",
+        "Which words are kept: the first ones, or those that score above the mean of the positive scores (all positive "
+        "ones if none does).",
+    )
+    ratio: Share = option(0.3, "The share of the text's words that `words=top` keeps.")
+    eraser: EraserName = option("mask", "How the other words are erased.")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
     meaning: ClassVar[str] = "How often the words of the explanation alone get the same class as the whole text."
     weakness: ClassVar[str] = (
@@ -39,7 +42,7 @@ class PredictionAgreement(Metric):
         return 1
 
     def __call__(self, case: Case, scores: Tensor) -> Measured:
-        keep = self._words(scores, case.live)
+        keep = self._words(scores, case.live)  # [B, U]
         found = case.with_eraser(self.eraser).logits(torch.arange(len(case)), keep).argmax(1)
         agrees = (found == case.output.logits.argmax(1)).float()
         undecided = self._undefined(keep, case.live)
@@ -48,12 +51,15 @@ class PredictionAgreement(Metric):
         )
 
     def _words(self, scores: Tensor, live: Tensor) -> Tensor:
+        """Which units are kept, [B, U]."""
         if self.words == "top":
             return live & top(places(scores, live), share(self.ratio, live.sum(1))[:, None])[:, 0]
         level = levels(scores, live)
+        # Nothing lies above the mean when all positive scores are equal; then all of them are kept.
         high = level == HIGH_POSITIVE
         return torch.where(high.any(1, keepdim=True), high, level == LOW_POSITIVE)
 
     def _undefined(self, keep: Tensor, live: Tensor) -> Tensor:
+        # `top` always keeps the share that was asked for. Levels may keep nothing, or the whole text, by accident.
         count = keep.sum(1)
         return (self.words == "high-positive") & ((count == 0) | (count == live.sum(1)))

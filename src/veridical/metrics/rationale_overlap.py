@@ -1,4 +1,4 @@
-"""How far the words that scores choose are the words that people chose."""
+"""Rationale overlap: how many of the words that an explanation picks are the words that people marked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from veridical.core.component import Presets
+from veridical.core.component import Count, Presets, Share, option
 from veridical.masking import Case
 from veridical.masking.ranking import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share
 from veridical.metrics.base import Measured, Metric, Need
@@ -22,20 +22,24 @@ _FERRET: dict[str, object] = {"words": "top-k", "positive": True, "empty": "zero
 
 @dataclass(frozen=True)
 class Overlap(Metric):
-    """What the four have in common: which words an explanation picks, and how many of them are marked.
+    """Compares the words that an explanation picks with the words that people marked.
 
-    `words` says what is picked: `high-positive`, scores above the mean of the positive ones (or all positive ones if
-    none is); `top`, the first `ratio`; `top-k`, the first `k`; `as-many` as people marked. `positive` leaves out picked
-    words without a positive score, `stop_words=false` leaves stop words out of both sides. Where nothing is picked, the
-    metric is `undefined` or `zero`. Examples without evidence are undefined.
+    Precision, recall, F1 and IoU share this; they differ in what they divide by. Examples without evidence are
+    undefined.
     """
 
-    words: Words = "high-positive"
-    ratio: float = 0.3
-    k: int = 5
-    positive: bool = False
-    stop_words: bool = True
-    empty: Literal["undefined", "zero"] = "undefined"
+    words: Words = option(
+        "high-positive",
+        "Which words are picked: those that score above the mean of the positive scores (all positive ones if none "
+        "does), the first share, the first `k`, or as many of the first as people marked.",
+    )
+    ratio: Share = option(0.3, "The share of the text's words that `words=top` picks.")
+    k: Count = option(5, "How many words `words=top-k` picks.")
+    positive: bool = option(False, "Leave out picked words that have no positive score.")
+    stop_words: bool = option(True, "Count stop words; false leaves them out of the picked and of the marked words.")
+    empty: Literal["undefined", "zero"] = option(
+        "undefined", "What the value is where no word is picked: undefined, which leaves means alone, or 0."
+    )
     needs: ClassVar[frozenset[Need]] = frozenset({Need.EVIDENCE})
     percent: ClassVar[bool] = True
     comparable: ClassVar[bool] = True
@@ -51,11 +55,13 @@ class Overlap(Metric):
     def __call__(self, case: Case, scores: Tensor) -> Measured:
         counted = case.live if self.stop_words else case.live & ~_stop_words(case)
         reasons = gold(case)
+        # Stop words are left out after words are picked: they take their places in the ranking first.
         chosen = self._chosen(scores, case.live, reasons) & counted
         reasons = reasons & counted
         both, picked, marked = (chosen & reasons).sum(1), chosen.sum(1), reasons.sum(1)  # [B] each
+        # Without a shared word every one of the measures is 0, also where it would be 0 / 0.
         values = self.measure(both.double(), picked.double(), marked.double()).masked_fill(both == 0, 0.0)
-        nothing = (picked == 0) & (self.empty == "undefined")
+        nothing = (picked == 0) & (self.empty == "undefined")  # [B]
         return Measured(values.masked_fill((marked == 0) | nothing, torch.nan))
 
     @staticmethod
@@ -64,9 +70,11 @@ class Overlap(Metric):
         """The metric [B] from the numbers of words [B] that are picked, marked, and both."""
 
     def _chosen(self, scores: Tensor, live: Tensor, reasons: Tensor) -> Tensor:
+        """Which units the explanation picks, [B, U]."""
         if self.words == "high-positive":
             level = levels(scores, live)
-            high, low = (live & (level == which) for which in (HIGH_POSITIVE, LOW_POSITIVE))
+            # Nothing lies above the mean when all positive scores are equal; then all of them are picked.
+            high, low = (live & (level == which) for which in (HIGH_POSITIVE, LOW_POSITIVE))  # [B, U] each
             chosen = torch.where(high.any(1, keepdim=True), high, low)
         else:
             chosen = live & (places(scores, live) < self._count(live, reasons)[:, None])
@@ -137,6 +145,7 @@ class RationaleIoU(Overlap):
 
 
 def _stop_words(case: Case) -> Tensor:
+    """Which units are stop words, [B, U]."""
     found = torch.zeros_like(case.live)
     for row, units in enumerate(case.batch.units):
         found[row, : len(units)] = torch.tensor([is_stop_word(unit) for unit in units], dtype=torch.bool)
@@ -145,13 +154,13 @@ def _stop_words(case: Case) -> Tensor:
 
 @dataclass(frozen=True)
 class RationaleRecallAtK(Metric):
-    """The share of the words people marked that are among the first `k`.
+    """The share of the words people marked that are among the first `k` words of the explanation (SMaT).
 
-    `field` judges one text of a pair only. Documents without a marked word are undefined.
+    Documents without a marked word are undefined.
     """
 
-    k: int = 5
-    field: Field = "all"
+    k: Count = option(5, "How many of the first words count as found.")
+    field: Field = option("all", "Judge the words of one text of a pair only.")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.EVIDENCE})
     meaning: ClassVar[str] = "The share of the words people marked that are among the first k of the explanation."
     weakness: ClassVar[str] = (
@@ -167,5 +176,6 @@ class RationaleRecallAtK(Metric):
         here = judged(case, self.field)
         reasons = gold(case) & here
         marked = reasons.sum(1)
-        found = (reasons & (places(scores, here) < self.k)).sum(1)
+        # Places are counted within the judged field: words of the other text take none.
+        found = (reasons & (places(scores, here) < self.k)).sum(1)  # [B]
         return Measured((found / marked).masked_fill(marked == 0, torch.nan))

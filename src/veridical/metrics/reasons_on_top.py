@@ -18,16 +18,16 @@ from veridical.metrics.evidence import gold
 class ReasonsOnTop(Metric):
     """1 when every true reason scores above every other word, else 0: the mean says how often they are on top.
 
-    For data whose evidence is the reason and not an opinion, as planted data. A reason that shares its score with
-    another word is not above it. `share` is the share of the reasons among as many first places. Documents where all
-    words are reasons, or none, are undefined.
+    Choose it for data whose evidence is the reason and not an opinion, such as planted data. A reason that has the same
+    score as another word is not above it. The detail `share` is the share of reasons found among as many first places.
+    Documents where all words are reasons, or none, are undefined.
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset({Need.EVIDENCE})
     meaning: ClassVar[str] = "How often every true reason scores above every other word."
     weakness: ClassVar[str] = (
-        "Only as true as the evidence is the reason: right for planted data and a model that has learned it. One "
-        "reason out of place counts as much as all; the share tells them apart."
+        "Right only where the evidence really is the reason: planted data, and a model that has learned it. One "
+        "reason out of place counts as much as all of them; the share tells the two apart."
     )
     percent: ClassVar[bool] = True
     comparable: ClassVar[bool] = True

@@ -1,48 +1,85 @@
-"""Sets of metrics by name: what is measured unless something else is asked for, and what others measure, as they do."""
+"""Sets of metrics by name: what is measured by default, and what others measure, in the way that they measure it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 _EVIDENCE = ("rationale-auc", "rationale-f1", "reasons-on-top")
 
-PRESETS: dict[str, tuple[str, ...]] = {
-    "default": (
-        "comprehensiveness",
-        "sufficiency",
-        "decision-flip",
-        "log-odds",
-        "prediction-agreement",
-        "comprehensiveness(eraser=delete)",
-        "comprehensiveness(eraser=mask)",
-        "comprehensiveness(eraser=pad_attn)",
-        *_EVIDENCE,
+
+@dataclass(frozen=True)
+class MetricSet:
+    """Metrics that one name stands for, as a person would write them, and a sentence that helps to choose the set."""
+
+    meaning: str
+    metrics: tuple[str, ...]
+
+
+SETS: dict[str, MetricSet] = {
+    "default": MetricSet(
+        "What is measured unless something else is asked for; one metric under four erasers.",
+        (
+            "comprehensiveness",
+            "sufficiency",
+            "decision-flip",
+            "log-odds",
+            "prediction-agreement",
+            "comprehensiveness(eraser=delete)",
+            "comprehensiveness(eraser=mask)",
+            "comprehensiveness(eraser=pad_attn)",
+            *_EVIDENCE,
+        ),
     ),
-    "models": ("normalised-aopc", "comprehensiveness", "sufficiency", "decision-flip", *_EVIDENCE),
-    "eraser": (
-        "comprehensiveness(preset=eraser)",
-        "sufficiency(preset=eraser)",
-        "rationale-average-precision(preset=eraser)",
+    "models": MetricSet(
+        "For comparing models: an AOPC relative to what each model allows, beside the usual ones.",
+        ("normalised-aopc", "comprehensiveness", "sufficiency", "decision-flip", *_EVIDENCE),
     ),
-    "ferret": (
-        "comprehensiveness(preset=ferret)",
-        "sufficiency(preset=ferret)",
-        "leave-one-out-tau",
-        "rationale-average-precision(preset=ferret)",
-        "rationale-f1(preset=ferret)",
-        "rationale-iou(preset=ferret)",
+    "eraser": MetricSet(
+        "As the ERASER benchmark measures: plain differences over five bins, and average precision.",
+        (
+            "comprehensiveness(preset=eraser)",
+            "sufficiency(preset=eraser)",
+            "rationale-average-precision(preset=eraser)",
+        ),
     ),
-    "saloss": ("decision-flip(preset=saloss)",),
-    "regex": ("comprehensiveness(preset=regex)", "sufficiency(preset=regex)"),
-    "scc": ("aopc(preset=scc)", "aopc(preset=scc-5)", "post-hoc-accuracy"),
-    "l2e": (
-        "prediction-agreement",
-        "log-odds",
-        "log-odds(words=positive)",
-        "log-odds(words=negative)",
-        "stability",
-        "stability(neighbours=semantic)",
-        "rationale-precision",
-        "rationale-recall",
-        "rationale-f1",
+    "ferret": MetricSet(
+        "As the library ferret measures: ten bins of positive words, and a correlation with leaving out.",
+        (
+            "comprehensiveness(preset=ferret)",
+            "sufficiency(preset=ferret)",
+            "leave-one-out-tau",
+            "rationale-average-precision(preset=ferret)",
+            "rationale-f1(preset=ferret)",
+            "rationale-iou(preset=ferret)",
+        ),
     ),
-    "smat": ("rationale-auc", "rationale-average-precision", "rationale-recall-at-k"),
+    "saloss": MetricSet(
+        "As SaLoss measures: the share of words until the decision flips.", ("decision-flip(preset=saloss)",)
+    ),
+    "regex": MetricSet(
+        "As REGEX measures: normalised differences over five bins.",
+        ("comprehensiveness(preset=regex)", "sufficiency(preset=regex)"),
+    ),
+    "scc": MetricSet(
+        "As SCC measures: the fall without 10 and without 5 words, and the class by 4 words alone.",
+        ("aopc(preset=scc)", "aopc(preset=scc-5)", "post-hoc-accuracy"),
+    ),
+    "l2e": MetricSet(
+        "As L2E measures: agreement, log-odds, stability among similar documents, overlap with people.",
+        (
+            "prediction-agreement",
+            "log-odds",
+            "log-odds(words=positive)",
+            "log-odds(words=negative)",
+            "stability",
+            "stability(neighbours=semantic)",
+            "rationale-precision",
+            "rationale-recall",
+            "rationale-f1",
+        ),
+    ),
+    "smat": MetricSet(
+        "As SMaT measures: agreement with people by rankings.",
+        ("rationale-auc", "rationale-average-precision", "rationale-recall-at-k"),
+    ),
 }

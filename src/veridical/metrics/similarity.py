@@ -1,4 +1,4 @@
-"""How alike texts are, by words or by the vectors of an encoder, and which are each other's neighbours."""
+"""Similarity of texts, by words or by the vectors of an encoder, and the nearest neighbours of each text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONGEST_NGRAM = 4
 class Lexical:
     """Shared n-grams over all n-grams of two texts, for n = 1 to 4: their sum, or the mean of the orders both have.
 
-    Each order is a sparse matrix of documents by n-grams, so that thousands of documents are compared by products.
+    Each order is a sparse matrix of documents by n-grams, so that one matrix product compares thousands of documents.
     """
 
     grams: Sequence[csr_matrix]
@@ -52,8 +52,9 @@ class Lexical:
         total: Floats = parts.sum(0)
         if self.orders == "sum":
             return total
+        # A text of two words has no 3-grams: an order counts where both texts have n-grams of it.
         has = np.stack([sizes(grams) > 0 for grams in self.grams]).astype(float)  # [4, N]
-        mean: Floats = total / np.maximum(has[:, part].T @ has, 1)
+        mean: Floats = total / np.maximum(has[:, part].T @ has, 1)  # [P, N]: how many orders both have
         return mean
 
 
@@ -66,7 +67,7 @@ class Semantic:
     def __call__(self, part: slice) -> Floats:
         """The similarity of some documents to all, [P, N]."""
         length = np.linalg.norm(self.vectors, axis=1, keepdims=True)
-        unit = self.vectors / np.where(length > 0, length, 1)
+        unit = self.vectors / np.where(length > 0, length, 1)  # a vector of zeros is similar to nothing
         cosine: Floats = unit[part] @ unit.T
         return cosine
 
@@ -99,6 +100,7 @@ def jaccard(one: csr_matrix, other: csr_matrix) -> Floats:
 
 def _overlaps(sets: csr_matrix, part: slice) -> Floats:
     """`jaccard` of some rows with all, [P, N]."""
+    # The product of two rows of 0 and 1 counts the members that both have.
     shared = (sets[part] @ sets.T).toarray()
     size = sizes(sets)
     overlaps: Floats = shared / np.maximum(size[part, None] + size - shared, 1)
@@ -113,14 +115,14 @@ Texts = tuple[str, str]
 
 @dataclass(frozen=True)
 class Encoder:
-    """An encoder that remembers the vectors of texts: all methods of an audit are judged on the same ones."""
+    """An encoder that remembers the vectors of texts, because all methods of an audit are judged on the same texts."""
 
     classifier: Classifier
     known: dict[Texts, NDArray[np.float32]] = field(default_factory=dict, repr=False)
 
     def vectors(self, examples: Sequence[Example]) -> NDArray[np.float64]:
         """One vector per example, [N, d]."""
-        texts = {texts_of(example): example for example in examples}
+        texts = {texts_of(example): example for example in examples}  # equal texts are read once
         fresh = [example for key, example in texts.items() if key not in self.known]
         for at in range(0, len(fresh), _AT_ONCE):
             part = fresh[at : at + _AT_ONCE]
@@ -131,13 +133,10 @@ class Encoder:
         return found
 
     def _read(self, examples: Sequence[Example]) -> Tensor:
-        rows, engine = self.classifier.encode(examples).rows, Engine()
-        with torch.no_grad(), self.classifier.evaluating(), self.classifier.fused():
-            packs = [(pack, self._sums(rows.select(pack))) for pack in engine.packs(rows.lengths, gradients=False)]
-        total = torch.zeros(len(examples), packs[0][1].shape[1])
-        for pack, sums in packs:
-            total.index_add_(0, rows.owner[pack], sums)
-        return total
+        rows = self.classifier.encode(examples).rows
+        sums = Engine().run(self.classifier, rows, torch.arange(len(rows)), self._sums)  # [R, d]
+        # The windows of a long document are added up: only the direction of a vector matters, not its length.
+        return torch.zeros(len(examples), sums.shape[1]).index_add(0, rows.owner, sums)
 
     def _sums(self, rows: Rows) -> Tensor:
         """The sum of the last hidden states of each row, [r, d]."""
@@ -160,20 +159,22 @@ Similarity = Callable[[slice], NDArray[np.float64]]
 
 NOBODY = -1
 
-_ROWS_AT_ONCE = 1_000_000
+_CELLS_AT_ONCE = 1_000_000
 
 
 def nearest(similarity: Similarity, size: int, count: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """The `count` others most like each of `size` documents, and how alike: [N, count] each, the most alike first.
+    """The `count` most similar others of each of `size` documents, and their similarities: [N, count] each.
 
-    Of equally similar ones the first is taken. Where there are not enough others, `NOBODY`, with the similarity NaN.
+    The most similar one comes first; of equally similar ones, the first document. Where there are not enough others,
+    there is `NOBODY`, with the similarity NaN.
     """
     found = [_best(similarity(part), part.start, count) for part in _portions(size)]
-    return np.concatenate([index for index, _ in found]), np.concatenate([alike for _, alike in found])
+    return np.concatenate([index for index, _ in found]), np.concatenate([close for _, close in found])
 
 
 def _portions(size: int) -> Iterator[slice]:
-    step = max(1, _ROWS_AT_ONCE // size)
+    """The documents in portions whose similarities to all fit into memory: 8 MB, whatever the number of documents."""
+    step = max(1, _CELLS_AT_ONCE // size)
     return (slice(start, min(start + step, size)) for start in range(0, size, step))
 
 
@@ -181,9 +182,11 @@ def _best(similarity: NDArray[np.float64], start: int, count: int) -> tuple[NDAr
     rows = np.arange(len(similarity))
     similarity[rows, start + rows] = -np.inf  # nobody is a neighbour of itself
     index = np.full((len(rows), count), NOBODY, dtype=np.intp)
-    alike = np.full((len(rows), count), np.nan)
+    close = np.full((len(rows), count), np.nan)
+    # The highest is taken `count` times: for few neighbours this is faster than sorting, and argmax takes the first
+    # of equal ones.
     for rank in range(min(count, similarity.shape[1] - 1)):
         index[:, rank] = similarity.argmax(1)
-        alike[:, rank] = similarity[rows, index[:, rank]]
+        close[:, rank] = similarity[rows, index[:, rank]]
         similarity[rows, index[:, rank]] = -np.inf
-    return index, alike
+    return index, close

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from veridical.core.component import Presets
+from veridical.core.component import Count, Presets, Share, Within, option
 from veridical.core.errors import InputError
 from veridical.core.example import Example, Unit
 from veridical.core.explanation import Explanation
@@ -39,22 +39,31 @@ Words = Literal["labels", "pooled", "top"]
 class Stability(CorpusMetric):
     """The overlap (intersection over union) of an explanation's words with those of the most similar documents.
 
-    Neighbours are the `count` most similar documents with the same prediction, by n-grams (`lexical`) or by the vectors
-    of an `encoder` (`semantic`), of whole documents or of the words people marked (`compare`). Documents with more than
-    `longest` words take no part. `words` says what is compared: sets of words per label (highly and slightly positive,
-    slightly and highly negative), `pooled` by sign, or the `top` `ratio`. `keep` filters words after they have been
-    labelled. Case does not matter. `orders=mean` averages over n-gram orders, as the published code does.
+    Similar documents with the same prediction should have similar explanations (L2E). Choose it for many documents of
+    one kind, and read it beside a metric of faithfulness. Upper and lower case are the same here.
     """
 
-    neighbours: Literal["lexical", "semantic"] = "lexical"
-    count: int = 3
-    longest: int | None = 100
-    words: Words = "labels"
-    ratio: float = 0.3
-    keep: Keep = "all"
-    compare: Literal["documents", "rationales"] = "documents"
-    orders: Orders = "sum"
-    encoder: str = "embedded"
+    neighbours: Literal["lexical", "semantic"] = option(
+        "lexical", "How similar documents are found: by shared n-grams, or by the vectors of an encoder."
+    )
+    count: Annotated[int, Within(1, 1000)] = option(3, "How many of the most similar documents are compared with each.")
+    longest: Count | None = option(100, "Documents with more words than this take no part; none lets all take part.")
+    words: Words = option(
+        "labels",
+        "What is compared: words by label (highly or slightly positive or negative), words pooled by sign, or the "
+        "first words.",
+    )
+    ratio: Share = option(0.3, "The share of a document's words that `words=top` compares.")
+    keep: Keep = option(
+        "all", "Which labelled words are compared: all, those that people marked, or all but stop words."
+    )
+    compare: Literal["documents", "rationales"] = option(
+        "documents", "What makes documents similar: all of their words, or the words that people marked."
+    )
+    orders: Orders = option(
+        "sum", "Sum the similarities of 1-grams to 4-grams, or take their mean, as L2E's published code does."
+    )
+    encoder: str = option("embedded", "The model whose vectors `neighbours=semantic` compares: a folder or hub id.")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.TEXT})
     meaning: ClassVar[str] = (
         "How much of an explanation's words it shares with the explanations of the most similar documents that have "
@@ -84,18 +93,20 @@ class Stability(CorpusMetric):
     def over(self, examples: Sequence[Example], explanations: Sequence[Explanation]) -> Measured:
         _check(examples, explanations)
         pairs = list(zip(examples, explanations, strict=True))
-        values, similarity = np.full((2, len(pairs)), np.nan)
+        values, similarity = np.full((2, len(pairs)), np.nan)  # [N] each; NaN for whoever has no neighbour
         for group in _groups([index for index, pair in enumerate(pairs) if self._takes_part(*pair)], explanations):
             members = [pairs[index] for index in group]
-            near, alike = nearest(self._similarity(members), len(group), self.count)  # [g, count] each
+            near, close = nearest(self._similarity(members), len(group), self.count)  # [g, count] each
+            # Sets as rows of a sparse matrix, so that all pairs of neighbours are compared at once.
             sets = incidence([self._labelled(*pair) for pair in members])
-            one, rank = np.nonzero(near != NOBODY)
+            one, rank = np.nonzero(near != NOBODY)  # a small group has fewer neighbours than were asked for
             overlap = np.full(near.shape, np.nan)
             overlap[one, rank] = jaccard(sets[one], sets[near[one, rank]])
-            values[group], similarity[group] = _mean(overlap), _mean(alike)
+            values[group], similarity[group] = _mean(overlap), _mean(close)
         return Measured(torch.from_numpy(values), details={"similarity": torch.from_numpy(similarity)})
 
     def _takes_part(self, example: Example, explanation: Explanation) -> bool:
+        """Whether a document is compared with others: it is not too short or long, and marked if marks are read."""
         units = len(explanation.units)
         if units < self.fewest or (self.longest is not None and units > self.longest):
             return False
@@ -103,6 +114,7 @@ class Stability(CorpusMetric):
         return not reads_evidence or bool(marked(explanation.units, example.evidence).any())
 
     def _similarity(self, pairs: Sequence[tuple[Example, Explanation]]) -> Similarity:
+        """How similar documents are, by the words or vectors that were asked for."""
         if self.neighbours == "lexical":
             return Lexical.of([self._runs(*pair) for pair in pairs], self.orders)
         if self.compare == "documents":
@@ -114,23 +126,26 @@ class Stability(CorpusMetric):
         """The words that documents are compared by, in runs that stand together in one field."""
         units = explanation.units
         chosen = marked(units, example.evidence) if self.compare == "rationales" else np.ones(len(units), dtype=bool)
+        # A run ends where the field changes or a word is not chosen: an n-gram over a gap is no phrase of the text.
         runs = groupby(zip(units, chosen, strict=True), key=lambda pair: (pair[0].field, bool(pair[1])))
         return [[_word(unit) for unit, _ in run] for (_, inside), run in runs if inside]
 
     def _labelled(self, example: Example, explanation: Explanation) -> set[tuple[int, str]]:
         """The words that the explanation names, each with its label."""
+        # Labels come first: their levels depend on all scores, and a filter must not move them.
         named = kept(self.keep, explanation.units, example.evidence)
         labels = self._labels(explanation)
         rows = zip(explanation.units, labels, named, strict=True)
         return {(label, _word(unit)) for unit, label, inside in rows if inside and label != NEUTRAL}
 
     def _labels(self, explanation: Explanation) -> list[int]:
+        """The label of each unit: its level, only the sign of that, or whether it is among the first words."""
         scores = torch.tensor(explanation.scores, dtype=torch.float64)[None]  # [1, U]
         live = torch.ones_like(scores, dtype=torch.bool)
         if self.words == "top":
             first = places(scores, live) < share(self.ratio, live.sum(1))[:, None]
             return (NEUTRAL + first.long())[0].tolist()
-        level = levels(scores, live)[0]
+        level = levels(scores, live)[0]  # [U]: from highly negative over neutral to highly positive
         return (level if self.words == "labels" else NEUTRAL + (level - NEUTRAL).sign()).tolist()
 
 
@@ -146,7 +161,7 @@ def _check(examples: Sequence[Example], explanations: Sequence[Explanation]) -> 
 
 
 def _groups(indices: Sequence[int], explanations: Sequence[Explanation]) -> list[NDArray[np.intp]]:
-    """Documents with the same prediction, in the order of their names: no tie may hang on the order they come in."""
+    """Documents with the same prediction, ordered by id: ties must not depend on the order of documents in a file."""
 
     def prediction(index: int) -> str:
         return explanations[index].target

@@ -8,17 +8,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from veridical.core.component_folder import COMPONENT_FILE
 from veridical.core.errors import InputError, UnsupportedError
-from veridical.core.example import Example
+from veridical.core.example import Example, Label
 from veridical.models.batch import Batch, Output, Rows
 
 VALUE = "value"
 """The name of a regression model's only target."""
+
+EXPLAINERS_FOLDER = "explainers"
+"""The folder below a saved model that holds explainers which were trained with it."""
 
 
 class Ability(StrEnum):
@@ -51,8 +57,8 @@ class Classifier(ABC):
     """A model that can be asked about whole examples and about parts of them.
 
     `labels` are the class names in output order, empty for regression. `provides` says what the model can give beside
-    its outputs. `trained_on` names the data a model was trained on, and
-    `origin` says where it was loaded from, where that is known.
+    its outputs. `trained_on` names the data a model was trained on, and `origin` says where it was loaded from, where
+    that is known. `learned` are the folders of explainers that were trained with it, by name.
     """
 
     kind: str
@@ -60,6 +66,7 @@ class Classifier(ABC):
     provides: frozenset[Ability] = frozenset()
     trained_on: str | None = None
     origin: Origin | None = None
+    learned: Mapping[str, Path] = MappingProxyType({})
 
     @classmethod
     def load(cls, source: Any, **settings: Any) -> Classifier:
@@ -68,6 +75,10 @@ class Classifier(ABC):
         >>> Classifier.load("runs/base")
         >>> Classifier.load(model, tokenizer=tokenizer, units="token")
         >>> Classifier.load(pipeline.predict_proba, labels=["ham", "spam"])
+
+        A model object that is handed over is used as it is, not copied, and two of its settings change for good: its
+        attention becomes `eager`, as only that shows attention weights and has second derivatives; and a decoder is
+        told the padding token of its tokenizer. To keep your own as it was, hand over `copy.deepcopy(model)`.
         """
         from veridical.models.loader import load
 
@@ -86,6 +97,16 @@ class Classifier(ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """What an explanation's spec says of this model: kind, units, fingerprint of the weights."""
+
+    def with_weights(self, weights: Mapping[str, Tensor]) -> Classifier:
+        """The same classifier with other weights, by their names in the model; those not named stay as they are.
+
+        Everything that can be asked of a classifier can be asked of this one, and gradients of any order flow into the
+        given weights. The model itself is not changed.
+
+        >>> loss(classifier.with_weights({name: w - rate * g for (name, w), g in zip(weights, gradients)}))
+        """
+        raise self.cannot("be run with other weights: it is code")
 
     @property
     def is_regression(self) -> bool:
@@ -124,7 +145,7 @@ class Classifier(ABC):
         """The label of an output index."""
         return self.labels[target] if self.labels else VALUE
 
-    def target_index(self, label: str | float | None, example: str | None = None) -> int:
+    def target_index(self, label: Label | None, example: str | None = None) -> int:
         """The output index of a label, which must be one of the model's."""
         if self.is_regression:
             return 0
@@ -171,6 +192,12 @@ class Classifier(ABC):
     def embed(self, rows: Rows) -> Tensor:
         """The input embedding at each position, [R, L, d]."""
         raise self.cannot("show its embeddings")
+
+
+def learned_with(source: str | PathLike[str]) -> dict[str, Path]:
+    """The folders of explainers that were trained with the model of a folder, by name."""
+    found = sorted(Path(source).glob(f"{EXPLAINERS_FOLDER}/*/{COMPONENT_FILE}"))
+    return {path.parent.name: path.parent for path in found}
 
 
 def _number(example: Example) -> float:

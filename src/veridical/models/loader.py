@@ -19,17 +19,16 @@ from transformers import (
 from transformers.utils import cached_file
 
 from veridical.core.component import unknown
-from veridical.core.errors import ModelError, UsageError
+from veridical.core.errors import ModelError, StorageError, UsageError
+from veridical.core.run_record import TrainRecord, read_record
 from veridical.data import to_train_on
 from veridical.data.hub import only_local
 from veridical.models.black_box import BlackBox
-from veridical.models.classifier import Classifier, Origin
+from veridical.models.classifier import Classifier, Origin, learned_with
 from veridical.models.image_classifier import ImageClassifier
+from veridical.models.pretrained import quietly
 from veridical.models.text_classifier import TextClassifier
-from veridical.models.transformer import SETTINGS, Transformer, quietly
-
-RUN_FILE = "run.json"
-"""The file beside the weights that says what was trained, on what, and how good it is."""
+from veridical.models.transformer import SETTINGS, Transformer
 
 
 def load(source: Any, **settings: Any) -> Classifier:
@@ -125,9 +124,9 @@ def saved_settings(source: str) -> dict[str, Any]:
 def training_data(source: str) -> str | None:
     """The name of the data that a model was trained on; None for a model that Veridical did not train."""
     try:
-        record = json.loads((Path(source) / RUN_FILE).read_text(encoding="utf-8"))
-        return to_train_on(record["data"])
-    except (OSError, ValueError, KeyError, TypeError, UsageError):  # no such file, or one of somebody else
+        record = read_record(source, TrainRecord)
+        return None if record is None else to_train_on(record.data)
+    except (StorageError, UsageError):  # damaged, or a file of somebody else
         return None
 
 
@@ -147,6 +146,7 @@ def _from_folder(source: str, settings: dict[str, Any]) -> Classifier:
         classifier = wrap(model, tokenizer, **{**saved, **settings})
     classifier.trained_on = training_data(source)
     classifier.origin = Origin(source, settings)
+    classifier.learned = learned_with(source)
     return classifier
 
 

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-import hashlib
+import copy
 import json
-import warnings
+import shutil
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from threading import RLock
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
-from transformers.utils import logging
 
 from veridical.core.errors import ModelError, StorageError
 from veridical.models.batch import Output, Rows
-from veridical.models.classifier import Ability, Classifier
+from veridical.models.classifier import EXPLAINERS_FOLDER, Ability, Classifier, learned_with
+from veridical.models.pretrained import check_head, labels_of, public_name, quietly
+from veridical.models.weights import (
+    WEIGHTS_FILE,
+    Weights,
+    check_replacements,
+    fingerprint_of,
+    read_weights,
+    with_other_weights,
+)
 
 SETTINGS = "veridical.json"
 """The file beside the weights that remembers how the classifier is used: units, length limit, windows."""
+
+T = TypeVar("T")
+
+# One for each model and not for each classifier: two classifiers may be made around the same model.
+_LOCKS: WeakKeyDictionary[PreTrainedModel, RLock] = WeakKeyDictionary()
 
 
 class Transformer(Classifier):
@@ -30,6 +45,9 @@ class Transformer(Classifier):
 
     The hook is how gradients and erasers reach the embeddings of any architecture: the model still reads its ids, so
     positions and pooling are its own, but sees the vectors we hand it.
+
+    Several threads may use one classifier: whoever changes the model's mode, hooks, attention or weights for a while
+    holds its lock meanwhile, so that the others wait.
     """
 
     provides = frozenset(
@@ -44,9 +62,10 @@ class Transformer(Classifier):
     )
 
     def __init__(self, model: PreTrainedModel) -> None:
-        _check_head(model)
+        check_head(model)
         self.model = model
-        self.labels = _labels(model)
+        self.labels = labels_of(model)
+        self._weights: Weights = {}
 
     @abstractmethod
     def model_inputs(self, rows: Rows) -> dict[str, Tensor]:
@@ -68,12 +87,91 @@ class Transformer(Classifier):
     def device(self) -> torch.device:
         return torch.device(self.model.device)
 
+    @property
+    def lock(self) -> RLock:
+        """Held by the thread that changes the model for a while; the same thread may take it again."""
+        return _LOCKS.setdefault(self.model, RLock())
+
+    def with_weights(self, weights: Mapping[str, Tensor]) -> Transformer:
+        check_replacements(self.model, weights)
+        other = copy.copy(self)
+        other._weights = dict(weights)
+        return other
+
     def run(
         self, rows: Rows, *, embeds: Tensor | None = None, attentions: bool = False, hidden: bool = False
     ) -> Output:
         rows = rows.to(self.device)
+        return self._alone(lambda: self._run(rows, embeds, attentions, hidden))
+
+    def embed(self, rows: Rows) -> Tensor:
+        rows = rows.to(self.device)
+        return self._alone(lambda: self._embed(rows))
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        with self.lock:
+            training = [module for module in self.model.modules() if module.training]
+            self.model.eval()
+            try:
+                yield
+            finally:
+                for module in training:  # one by one: parts of a model may be kept in eval mode
+                    module.training = True
+
+    @contextmanager
+    def fused(self) -> Iterator[None]:
+        if not self._can_fuse:
+            yield
+            return
+        with self.lock:
+            self.model.set_attn_implementation("sdpa")
+            try:
+                yield
+            finally:
+                self.model.set_attn_implementation("eager")
+
+    def describe(self) -> dict[str, Any]:
+        config = self.model.config
+        return {
+            "kind": self.kind,
+            "architecture": type(self.model).__name__,
+            "name": public_name(config.name_or_path),
+            "fingerprint": self.fingerprint,
+            **self.settings(),
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the weights as they are now, so that scores can be tied to the very model that gave them.
+
+        Explainers that were trained with the model are part of it.
+        """
+        return self.fingerprint_with(
+            {name: fingerprint_of(read_weights(path)) for name, path in self.learned.items() if _has_weights(path)}
+        )
+
+    def fingerprint_with(self, learned: Mapping[str, str]) -> str:
+        """The fingerprint that the model has together with explainers of these fingerprints."""
+        return fingerprint_of(self._alone(self.model.state_dict), learned)
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        path = Path(folder)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            with quietly():
+                self._write(path)
+        except OSError as error:
+            raise StorageError(f"cannot save the model in {path}: {error}", remedy="Choose another folder.") from error
+
+    def _alone(self, compute: Callable[[], T]) -> T:
+        """What `compute` gives while no other thread changes the model, which has the weights of this classifier."""
+        with self.lock:
+            return with_other_weights(self.model, self._weights, compute) if self._weights else compute()
+
+    def _run(self, rows: Rows, embeds: Tensor | None, attentions: bool, hidden: bool) -> Output:
         if embeds is None and rows.gate is not None:
-            embeds = self.embed(rows)
+            embeds = self._embed(rows)
         with _replace_output(self._entrance, embeds, self._fit):
             output = self.model(
                 **self.model_inputs(rows), output_attentions=attentions, output_hidden_states=hidden, return_dict=True
@@ -85,59 +183,9 @@ class Transformer(Classifier):
             raise self.cannot(f"show its attentions: {type(self.model).__name__} has none")
         return Output(output.logits, layers if attentions else None, output.hidden_states if hidden else None, local)
 
-    def embed(self, rows: Rows) -> Tensor:
-        rows = rows.to(self.device)
+    def _embed(self, rows: Rows) -> Tensor:
         embeds = self._lookup(rows)
         return embeds if rows.gate is None else self._blend(rows, embeds)
-
-    @contextmanager
-    def evaluating(self) -> Iterator[None]:
-        training = [module for module in self.model.modules() if module.training]
-        self.model.eval()
-        try:
-            yield
-        finally:
-            for module in training:  # one by one: parts of a model may be kept in eval mode
-                module.training = True
-
-    @contextmanager
-    def fused(self) -> Iterator[None]:
-        if not self._can_fuse:
-            yield
-            return
-        self.model.set_attn_implementation("sdpa")
-        try:
-            yield
-        finally:
-            self.model.set_attn_implementation("eager")
-
-    def describe(self) -> dict[str, Any]:
-        config = self.model.config
-        return {
-            "kind": self.kind,
-            "architecture": type(self.model).__name__,
-            "name": _public_name(config.name_or_path),
-            "fingerprint": self.fingerprint,
-            **self.settings(),
-        }
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the weights as they are now, so that scores can be tied to the very model that gave them."""
-        digest = hashlib.sha256()
-        for name, values in sorted(self.model.state_dict().items()):
-            digest.update(name.encode())
-            digest.update(values.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
-        return digest.hexdigest()[:16]
-
-    def save(self, folder: str | PathLike[str]) -> None:
-        path = Path(folder)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            with quietly():
-                self._write(path)
-        except OSError as error:
-            raise StorageError(f"cannot save the model in {path}: {error}", remedy="Choose another folder.") from error
 
     @property
     def _can_fuse(self) -> bool:
@@ -151,9 +199,20 @@ class Transformer(Classifier):
         return module
 
     def _write(self, folder: Path) -> None:
-        self.model.save_pretrained(folder)
+        self.model.save_pretrained(folder, state_dict=self._alone(self.model.state_dict))
         settings = {"kind": self.kind, **self.settings()}
         (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+        self._write_learned(folder / EXPLAINERS_FOLDER)
+
+    def _write_learned(self, folder: Path) -> None:
+        """Let a folder hold the model's own explainers, and none of another model that lay there."""
+        own = {path.resolve() for path in self.learned.values()}
+        for path in learned_with(folder.parent).values():
+            if path.resolve() not in own:
+                shutil.rmtree(path)
+        for name, path in self.learned.items():
+            if path.resolve() != (folder / name).resolve():
+                shutil.copytree(path, folder / name)
 
     @abstractmethod
     def _lookup(self, rows: Rows) -> Tensor:
@@ -189,27 +248,8 @@ def additive_mask(weight: Tensor) -> Tensor:
     return bias[:, None, None, :].expand(-1, 1, weight.shape[1], -1)
 
 
-def _check_head(model: PreTrainedModel) -> None:
-    if model.base_model is model:
-        raise ModelError(
-            f"{type(model).__name__} has no classification head", remedy="`veridical train` gives an encoder one."
-        )
-
-
-def _labels(model: PreTrainedModel) -> tuple[str, ...]:
-    config = model.config
-    if getattr(config, "problem_type", None) == "multi_label_classification":
-        raise ModelError(
-            "this model gives several labels at once", remedy="Wrap one label in a callable: text -> [1 - p, p]."
-        )
-    if config.num_labels == 1:
-        return ()
-    return tuple(str(config.id2label[index]) for index in range(config.num_labels))
-
-
-def _public_name(source: str) -> str:
-    """A hub id as it is; of a folder only its last name, which is the same from wherever it is seen."""
-    return Path(source).resolve().name if Path(source).is_absolute() or Path(source).is_dir() else source
+def _has_weights(folder: Path) -> bool:
+    return (folder / WEIGHTS_FILE).exists()
 
 
 @contextmanager
@@ -223,22 +263,3 @@ def _replace_output(module: nn.Module, value: Tensor | None, fit: Any) -> Iterat
         yield
     finally:
         handle.remove()
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """While inside, transformers logs errors only and shows no progress bar; its settings come back afterwards.
-
-    Some of its model files use parts of torch that are deprecated, which is no news to whoever loads them.
-    """
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()

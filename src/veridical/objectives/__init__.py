@@ -5,6 +5,7 @@ from veridical.objectives.base import Objective
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.explanation_guided import ExplanationGuided
 from veridical.objectives.input_gradient import InputGradient
+from veridical.objectives.learned_mask import LearnedMask
 from veridical.objectives.random_erasure import RandomErasure
 from veridical.objectives.rationale import Rationale
 from veridical.objectives.regex import Regex
@@ -24,6 +25,7 @@ OBJECTIVES = Objectives(
         "regex": Regex,
         "random-erasure": RandomErasure,
         "rationale": Rationale,
+        "learned-mask": LearnedMask,
     },
     required=("needs",),
     abilities=Ability,
@@ -34,6 +36,7 @@ __all__ = [
     "CrossEntropy",
     "ExplanationGuided",
     "InputGradient",
+    "LearnedMask",
     "Objective",
     "RandomErasure",
     "Rationale",

@@ -9,14 +9,15 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from veridical.core.component import Count, Share, Weight, check
+from veridical.core.component import Count, Share, Weight, option
 from veridical.explainers.attention import last_cls
 from veridical.explainers.deep_lift import contributions
 from veridical.explainers.embedding_gradients import aggregate, input_gradient
 from veridical.explainers.integrated_gradients import quadrature
 from veridical.masking import ERASERS, Case
 from veridical.masking.ranking import places, share
-from veridical.models import Ability, Classifier, Output, Rows
+from veridical.models import Ability, Output, Rows
+from veridical.objectives.base import Objective
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.portion import kl, mean_over_examples, portion
 
@@ -30,7 +31,7 @@ def attributions(case: Case, how: Attribution, steps: int) -> Tensor:
     """
     if how == "deep-lift":
         return case.rowsum(lambda rows, _: _deep_lift(case, rows), torch.arange(len(case.batch.rows)))
-    return _along_the_way(case, how, steps if how == "integrated-gradients" else 0)
+    return _path_gradients(case, how, steps if how == "integrated-gradients" else 0)
 
 
 def _deep_lift(case: Case, rows: Rows) -> Tensor:
@@ -38,7 +39,7 @@ def _deep_lift(case: Case, rows: Rows) -> Tensor:
     return contributions(case, rows, embeds, torch.zeros_like(embeds), "logit", complete=False)[0]
 
 
-def _along_the_way(case: Case, how: Attribution, steps: int) -> Tensor:
+def _path_gradients(case: Case, how: Attribution, steps: int) -> Tensor:
     """Gradients at points between zero embeddings and the text; without steps, at the text."""
     at, share = quadrature("gauss-legendre", steps) if steps else quadrature("right", 1)
     count = len(case.batch.rows)
@@ -46,8 +47,8 @@ def _along_the_way(case: Case, how: Attribution, steps: int) -> Tensor:
     logit_gradient = case.logit_gradient(case.output.logits.detach(), "logit")  # [R, C]
 
     def contribution(rows: Rows, visit: Tensor) -> Tensor:
-        embeds = case.classifier.embed(rows).detach()
-        place = embeds * points[visit].to(embeds)[:, None, None]
+        embeds = case.classifier.embed(rows).detach()  # [v, l, d]
+        place = embeds * points[visit].to(embeds)[:, None, None]  # between nothing and the text
         _, gradient = input_gradient(
             case.classifier, rows, logit_gradient[row[visit].to(logit_gradient.device)].to(embeds), place
         )
@@ -68,28 +69,27 @@ Sharing = Literal["sum", "softmax"]
 
 
 @dataclass(frozen=True)
-class ExplanationGuided:
+class ExplanationGuided(Objective):
     """Draws the first token's attention to the tokens that an attribution for the gold class finds (REGEX's L_kl).
 
     The attribution is constant: only attention learns. It is drawn there both for the text and for the text
-    without its least important tokens, a share `ratio` of them. Integrated gradients take `steps`; the paper's 50 cost
-    more than all the rest of training, and few give nearly the same shares. `every` computes the term for one in so
-    many examples of each batch. Texts without words, and those whose attributions are all negative or 0 where
+    without its least important tokens. Texts without words, and those whose attributions are all negative or 0 where
     `normaliser=sum` can make no shares of them, count 0.
     """
 
-    weight: Weight = 0.01
-    attribution: Attribution = "integrated-gradients"
-    aggregation: Literal["l2", "mean"] = "l2"
-    steps: Count = 4
-    ratio: Share = 0.15
-    replace: Replacement = "mask"
-    direction: Direction = "att,q"
-    normaliser: Sharing = "sum"
-    every: Count = 1
-
-    def __post_init__(self) -> None:
-        check(self)
+    weight: Weight = option(0.01, "The weight of the divergence.")
+    attribution: Attribution = option("integrated-gradients", "What finds the important tokens.")
+    aggregation: Literal["l2", "mean"] = option("l2", "How a token's vector becomes a number: its length or its mean.")
+    steps: Count = option(
+        4,
+        "The steps of integrated gradients; the paper's 50 cost more than all the rest of training, and few give "
+        "nearly the same shares.",
+    )
+    ratio: Share = option(0.15, "The share of the tokens that is taken away as least important.")
+    replace: Replacement = option("mask", "What takes their place.")
+    direction: Direction = option("att,q", "Which of attention and attribution is the divergence's first argument.")
+    normaliser: Sharing = option("sum", "How attributions become shares.")
+    every: Count = option(1, "Compute the term for one in so many examples of each batch.")
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -110,7 +110,7 @@ class ExplanationGuided:
     def divergence(self, case: Case) -> Tensor:
         """The mean divergence of attention and attribution for texts, plus that for texts without some tokens."""
         shares = self.shares(case)
-        return self.apart(case, shares, self.run_without(case.classifier, case.batch.rows, self.least(case, shares)))
+        return self.apart(case, shares, self.without(case, case.batch.rows, self.least(case, shares)))
 
     def apart(self, case: Case, shares: Tensor, without: Output) -> Tensor:
         """The mean divergence, given the shares and what the model says of the texts without some tokens."""
@@ -131,23 +131,24 @@ class ExplanationGuided:
         """The tokens of least importance, [R, L] booleans: at least one of each row that has some."""
         words = case.batch.rows.unit_of >= 0
         count = words.sum(1)
-        kept = count - share(self.ratio, count)
+        kept = count - share(self.ratio, count)  # [R]
         return words & (places(shares.cpu(), words) >= kept[:, None])
 
-    def run_without(self, classifier: Classifier, rows: Rows, gone: Tensor, shift: Tensor | None = None) -> Output:
-        """What the model says and attends to when something else stands in the place of some tokens.
+    def without(self, case: Case, rows: Rows, gone: Tensor, shift: Tensor | None = None) -> Output:
+        """What the model says and attends to when something else stands in the place of some tokens [R, L] of rows.
 
         `shift` [R, L, d] is added to the embeddings.
         """
-        embeds = None
+        classifier, embeds = case.classifier, None
         if self.replace == "random":
             embeds = _shuffled(classifier.embed(rows), gone, rows.unit_of)
         else:
-            places_as_units = torch.arange(gone.shape[1]).where(rows.unit_of >= 0, -1)  # erasers erase units
-            rows = ERASERS.create(self.replace)(classifier, dataclasses.replace(rows, unit_of=places_as_units), ~gone)
+            # Erasers erase units; here each token is one.
+            tokens = torch.arange(gone.shape[1]).where(rows.unit_of >= 0, -1)
+            rows = ERASERS.create(self.replace)(classifier, dataclasses.replace(rows, unit_of=tokens), ~gone)
         if shift is not None:
             embeds = shift + (classifier.embed(rows) if embeds is None else embeds)
-        return classifier.run(rows, embeds=embeds, attentions=True)
+        return case.run(rows, embeds=embeds, attentions=True)
 
     def _apart(self, attention: Tensor, shares: Tensor) -> Tensor:
         """The divergence of each row, [R]; 0 where there are no shares to compare with."""

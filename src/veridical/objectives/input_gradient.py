@@ -6,34 +6,30 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from veridical.core.component import Count, Weight, check
+from veridical.core.component import Count, Weight, option
 from veridical.masking import Case
 from veridical.models import Ability, Classifier
 from veridical.models.transformer import Transformer
-from veridical.objectives.cross_entropy import CrossEntropy
-from veridical.objectives.portion import embeddings_of, outputs_of, portion
+from veridical.objectives.base import Objective
+from veridical.objectives.cross_entropy import CrossEntropy, plain_loss
+from veridical.objectives.portion import embeddings_of, portion
 
 _INSIDE_ROOT = 1e-12
 
 
 @dataclass(frozen=True)
-class InputGradient:
+class InputGradient(Objective):
     """Keeps the gradient of each example's own loss by its embeddings short (REGEX's L_gr).
 
-    The length is over all tokens and dimensions; `squared` takes its square, as it was first proposed. With
-    `parameters` the length of all weights together is kept short, too, as REGEX writes it; it is logged apart, and
-    weight decay already does much the same. `every` computes the gradient for one in so many examples of each batch.
+    The length is over all tokens and dimensions. With `parameters` the length of all weights together is logged apart;
+    weight decay already does much the same.
     """
 
-    weight: Weight = 0.01
-    parameters: bool = True
-    squared: bool = False
-    every: Count = 1
-
-    def __post_init__(self) -> None:
-        check(self)
+    weight: Weight = option(0.01, "The weight of the gradient's length, and of that of all weights.")
+    parameters: bool = option(True, "Also keep the length of all weights together short, as REGEX writes it.")
+    squared: bool = option(False, "Take the square of the gradient's length, as it was first proposed.")
+    every: Count = option(1, "Compute the gradient for one in so many examples of each batch.")
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -56,7 +52,9 @@ class InputGradient:
         rows = case.batch.rows
         embeds = embeddings_of(case)
         embeds = embeds if embeds.requires_grad else embeds.requires_grad_()  # a frozen table gives constants
-        loss = _summed_loss(case, outputs_of(case, embeds))
+        logits = case.ask_with_gradients(embeds=embeds).logits
+        # Summed over examples: averaged, an example's gradient would shrink with the batch.
+        loss = plain_loss(case.classifier, logits, case.gold, reduction="sum")
         (gradient,) = torch.autograd.grad(loss, embeds, create_graph=True)
         squares = gradient.square().sum((1, 2))  # [R]
         owned = squares.new_zeros(len(case)).index_add(0, rows.owner.to(squares.device), squares)  # [B]
@@ -70,11 +68,3 @@ def weight_norm(classifier: Classifier) -> Tensor:
         return torch.zeros(())
     lengths: Tensor = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(each) for each in weights]))
     return lengths
-
-
-def _summed_loss(case: Case, logits: Tensor) -> Tensor:
-    """Summed over examples: averaged, an example's gradient would shrink with the batch."""
-    gold = case.gold.to(logits.device)
-    if case.classifier.is_regression:
-        return functional.mse_loss(logits[:, 0], gold.to(logits), reduction="sum")
-    return functional.cross_entropy(logits, gold, reduction="sum")

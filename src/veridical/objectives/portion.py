@@ -1,4 +1,4 @@
-"""Some of a batch's examples, what is said of them, and how far apart two answers are."""
+"""Some examples of a case with their part of its output, and how far two outputs are apart."""
 
 from __future__ import annotations
 
@@ -55,11 +55,6 @@ def embeddings_of(case: Case) -> Tensor:
     return case.once("embeddings", lambda: case.classifier.embed(case.batch.rows))
 
 
-def outputs_of(case: Case, embeds: Tensor) -> Tensor:
-    """The logits [B, C] of a case's examples when their rows have these embeddings [R, L, d], with gradients."""
-    return averaged(case, case.classifier.run(case.batch.rows, embeds=embeds).logits)
-
-
 def averaged(case: Case, values: Tensor) -> Tensor:
     """Values per row [R, C] as values per example [B, C]; an example of several windows has their mean."""
     return average_windows(values, case.batch.rows.owner, len(case))
@@ -76,16 +71,24 @@ def _part(case: Case, chosen: Tensor) -> Case:
     rows = replace(rows, owner=torch.searchsorted(chosen, rows.owner))
     batch = case.batch
     part = Batch(_pick(batch.examples, chosen), _pick(batch.units, chosen), rows, _pick(batch.truncated, chosen))
-    return Case.of_output(case.classifier, part, _part_of_output(case.output, chosen, index, rows))
+    made = Case.of_output(case.classifier, part, _part_of_output(case.output, chosen, index, rows), eraser=case.eraser)
+    return replace(made, engine=case.engine)  # so that one engine counts what a training step costs
 
 
 def _part_of_output(output: Output, chosen: Tensor, index: Tensor, rows: Rows) -> Output:
-    logits = output.logits[chosen.to(output.logits.device)]
-    if output.attentions is None:
-        return Output(logits)
-    where, width = index.to(logits.device), rows.unit_of.shape[1]
-    last = output.attentions[-1][where][:, :, :width]  # [r, H, l, T], or [r, H, l, G] of local attention
-    return Output(logits, (last if output.local else last[..., :width],), local=output.local)
+    """The output of the chosen examples [N], whose rows stand at some indices [r], without the others' padding."""
+    where, width = index.to(output.logits.device), rows.unit_of.shape[1]
+
+    def attention(layer: Tensor) -> Tensor:
+        queries = layer[where][:, :, :width]  # [r, H, l, T], or [r, H, l, G] of local attention
+        return queries if output.local else queries[..., :width]
+
+    return Output(
+        output.logits[chosen.to(output.logits.device)],
+        None if output.attentions is None else tuple(attention(layer) for layer in output.attentions),
+        None if output.hidden is None else tuple(layer[where][:, :width] for layer in output.hidden),
+        output.local,
+    )
 
 
 def _pick(values: Sequence[T], chosen: Tensor) -> tuple[T, ...]:

@@ -10,37 +10,34 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from veridical.core.component import Probability, Weight, check
+from veridical.core.component import Probability, Weight, option
 from veridical.core.errors import UnsupportedError
 from veridical.core.example import Example
-from veridical.masking import ERASERS, Case
+from veridical.masking import ERASERS, Case, EraserName
 from veridical.models import Ability, Classifier
-from veridical.objectives.cross_entropy import CrossEntropy
-from veridical.objectives.erased import outputs_of_kept
+from veridical.objectives.base import Objective
+from veridical.objectives.cross_entropy import CrossEntropy, plain_loss
 
 
 @dataclass(frozen=True)
-class RandomErasure:
+class RandomErasure(Objective):
     """Plain training, and the same on texts that have lost a random share of their words.
 
     A model that has never seen a text with holes answers such a text by chance, and a metric that asks about it
-    measures that chance. Each example is taken with `chance`, all numbers of lost words are equally likely, and
-    the loss on what is left is the mean over the taken times `weight`. It is `towards` the gold label, or towards what
-    the model itself says of the whole text (`own`), which asks it to be steady rather than right. `empty` weighs
-    a term that asks for equal probabilities when no word is left. Costs a forward and a backward pass of the taken
-    examples, and with `empty` another.
+    measures that chance. Of the texts that are taken, all numbers of lost words are equally likely, and the loss is
+    their mean. Costs a forward and a backward pass of the taken examples, and with `empty` another.
     """
 
-    weight: Weight = 1.0
-    chance: Probability = 0.5
-    eraser: str = "mask"
-    towards: Literal["gold", "own"] = "gold"
-    empty: Weight = 0.0
+    weight: Weight = option(1.0, "The weight of the loss on what is left of texts.")
+    chance: Probability = option(0.5, "How likely each example is to lose words.")
+    eraser: EraserName = option("mask", "How words are taken away.")
+    towards: Literal["gold", "own"] = option(
+        "gold",
+        "What the rest should still give: the gold label, or what the model says of the whole text, which asks it to "
+        "be steady rather than right.",
+    )
+    empty: Weight = option(0.0, "The weight of a term that asks for equal probabilities when no word is left.")
     weights: ClassVar[tuple[str, ...]] = ("weight", "empty")
-
-    def __post_init__(self) -> None:
-        check(self)
-        ERASERS.create(self.eraser)  # a wrong name is told now, not when training starts
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -67,11 +64,12 @@ class RandomErasure:
         keep = torch.rand(case.live.shape) >= torch.rand(len(case), 1)  # any number of words, equally likely
         if not len(chosen):
             return case.output.logits.new_zeros(())
-        logits = outputs_of_kept(case, self.eraser, keep, chosen)
-        wanted = self._wanted(case)[chosen.to(logits.device)]
-        if case.classifier.is_regression:
-            return functional.mse_loss(logits[:, 0], wanted)
-        return functional.cross_entropy(logits, wanted)
+        logits = self._left(case, keep, chosen)
+        return plain_loss(case.classifier, logits, self._wanted(case)[chosen.to(logits.device)])
+
+    def _left(self, case: Case, keep: Tensor, chosen: Tensor) -> Tensor:
+        """All outputs [N, C] for what is kept [B, U] of some chosen examples [N]."""
+        return case.with_eraser(self.eraser).ask_with_gradients(chosen, keep[chosen]).logits
 
     def _wanted(self, case: Case) -> Tensor:
         """What each text should still give after it has lost words: a class, probabilities or a number."""
@@ -84,6 +82,6 @@ class RandomErasure:
         """How far the chosen examples are from equal probabilities when all their words are gone."""
         if not len(chosen):
             return case.output.logits.new_zeros(())
-        logits = outputs_of_kept(case, self.eraser, torch.zeros_like(case.live), chosen)
+        logits = self._left(case, torch.zeros_like(case.live), chosen)
         equal = torch.full_like(logits, 1 / logits.shape[1])
         return functional.kl_div(logits.log_softmax(-1), equal, reduction="batchmean")

@@ -4,53 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from veridical.core.component import Positive, Share, Weight, check
-from veridical.core.errors import UnsupportedError, UsageError
+from veridical.core.component import Positive, Share, Weight, Within, option
+from veridical.core.errors import UnsupportedError
 from veridical.core.example import Example
 from veridical.explainers.attention import last_cls
 from veridical.explainers.embedding_gradients import input_gradient
-from veridical.masking import ERASERS, Case
+from veridical.masking import ERASERS, Case, EraserName
 from veridical.masking.ranking import places, share, top
 from veridical.models import Ability, Classifier, Rows
+from veridical.objectives.base import Objective, check_soft
 from veridical.objectives.cross_entropy import CrossEntropy
-from veridical.objectives.erased import outputs_of_kept
 
 _FLOOR = 1e-10
 
 
 @dataclass(frozen=True)
-class Rationale:
+class Rationale(Objective):
     """Plain training, and hinge losses on the probability of a class with and without a text's first words.
 
-    The rationale is the top `ratio` of the words by `attribution`: the first token's attention in the last layer, or
-    input x gradient. `sufficiency` weighs max(0, p(text) - p(rationale) + margin), `comprehensiveness` max(0, p(rest) -
-    p(text) + margin), for the gold class or the predicted one (UNIREX, Chan et al. 2022). The probability of the whole
-    text is held constant, or the model could comply by being sure of nothing. With `keep=hard` words are in
-    or out and the attribution is constant; with `soft` each is kept by a sigmoid of its distance to the threshold over
-    `temperature`, so that attention itself learns which words to choose. Costs two forward and two backward passes, and
-    input x gradient one more of each.
+    The rationale is the top share of the words by the model's own attribution. `sufficiency` weighs max(0, p(text) -
+    p(rationale) + margin), `comprehensiveness` max(0, p(rest) - p(text) + margin) (UNIREX, Chan et al. 2022). The
+    probability of the whole text is held constant, or the model could comply by being sure of nothing. Costs two
+    forward and two backward passes, and input x gradient one more of each.
     """
 
-    sufficiency: Weight = 1.0
-    comprehensiveness: Weight = 1.0
-    ratio: Share = 0.2
-    attribution: Literal["attention", "input-x-gradient"] = "attention"
-    eraser: str = "mask"
-    margin: float = 0.1
-    target: Literal["gold", "predicted"] = "gold"
-    keep: Literal["hard", "soft"] = "hard"
-    temperature: Positive = 0.1
+    sufficiency: Weight = option(1.0, "The weight of the loss that asks the rationale to be enough.")
+    comprehensiveness: Weight = option(1.0, "The weight of the loss that asks the rest not to be enough.")
+    ratio: Share = option(0.2, "The share of the words that is the rationale.")
+    attribution: Literal["attention", "input-x-gradient"] = option(
+        "attention", "What ranks the words: the first token's attention in the last layer, or input x gradient."
+    )
+    eraser: EraserName = option("mask", "How words are taken away.")
+    margin: Annotated[float, Within(-1, 1)] = option(0.1, "How much probability must be gained or lost.")
+    target: Literal["gold", "predicted"] = option("gold", "The class whose probability is compared.")
+    keep: Literal["hard", "soft"] = option(
+        "hard",
+        "`hard`: words are in or out, and the attribution is constant; `soft`: each is kept by a sigmoid of its "
+        "distance to the threshold, so that attention itself learns which words to choose.",
+    )
+    temperature: Positive = option(0.1, "What that distance is divided by.")
     weights: ClassVar[tuple[str, ...]] = ("sufficiency", "comprehensiveness")
 
     def __post_init__(self) -> None:
-        check(self)
-        if ERASERS.create(self.eraser).needs == Ability.DELETE and self.keep == "soft":
-            raise UsageError("a word cannot be half deleted", remedy="Use keep=hard, or eraser=zero, mask or pad.")
+        super().__post_init__()
+        if self.keep == "soft":
+            check_soft(self.eraser)
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -85,7 +88,7 @@ class Rationale:
     def kept(self, case: Case) -> Tensor:
         """The rationale, [B, U]: booleans, or for `soft` how much of each word is in it."""
         scores, live = self._scores(case), case.live
-        place = places(scores.detach(), live)
+        place = places(scores.detach(), live)  # [B, U]
         inside = top(place, share(self.ratio, live.sum(1))[:, None])[:, 0] & live
         if self.keep == "hard":
             return inside
@@ -95,12 +98,14 @@ class Rationale:
         """The words' scores, [B, U], on a scale where a distance does not depend on the length of the text."""
         if self.attribution == "attention":
             words = case.to_units(last_cls(case.output, case.batch.rows).float().cpu())
+            # Shares of attention shrink as texts grow; distances of their logarithms do not.
             return words.clamp(min=_FLOOR).log()
         words = case.to_units(_input_x_gradient(case))
         return words / words.abs().amax(1, keepdim=True).clamp(min=_FLOOR)
 
     def _probability_of(self, case: Case, keep: Tensor) -> Tensor:
-        return self._probability(case, outputs_of_kept(case, self.eraser, keep, torch.arange(len(case))))
+        left = case.with_eraser(self.eraser).ask_with_gradients(torch.arange(len(case)), keep)
+        return self._probability(case, left.logits)
 
     def _probability(self, case: Case, logits: Tensor) -> Tensor:
         return case.scaled(logits, case.targets.to(logits.device), "prob")  # [B]
@@ -112,8 +117,9 @@ class Rationale:
 
 def _between(scores: Tensor, inside: Tensor, live: Tensor) -> Tensor:
     """The middle between the lowest score inside and the highest outside, [B, 1]; the one that there is, or 0."""
-    lowest = scores.masked_fill(~inside, torch.inf).amin(1, keepdim=True)
+    lowest = scores.masked_fill(~inside, torch.inf).amin(1, keepdim=True)  # [B, 1]
     highest = scores.masked_fill(inside | ~live, -torch.inf).amax(1, keepdim=True)
+    # A text without words has none inside, one whose words are all in the rationale has none outside.
     lowest = torch.where(lowest.isinf(), highest, lowest)
     highest = torch.where(highest.isinf(), lowest - 1, highest)
     return ((lowest + highest) / 2).nan_to_num(posinf=0.0, neginf=0.0)

@@ -8,9 +8,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from veridical.core.component import Count, Number, Positive, Share, Weight, check
+from veridical.core.component import Count, Number, Positive, Share, Weight, option
 from veridical.masking import Case
 from veridical.models import Ability
+from veridical.objectives.base import Objective
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.explanation_guided import Attribution, Direction, ExplanationGuided, Replacement, Sharing
 from veridical.objectives.input_gradient import InputGradient
@@ -19,40 +20,35 @@ from veridical.objectives.virtual_adversarial import Projection, VirtualAdversar
 
 
 @dataclass(frozen=True)
-class Regex:
+class Regex(Objective):
     """Plain loss, input-gradient, virtual-adversarial and explanation-guided terms, weighted by `l1` to `l4`.
 
-    Its options are those of the three objectives; `adversarial_steps` are the steps of `virtual-adversarial`, `steps`
-    those of integrated gradients. A term of weight 0 costs nothing. In full the terms cost several times as much as
-    plain training. They are computed for one in `every` examples of a batch, the same ones for each term, which brings
-    training with the defaults to about twice the time of plain training; `every=1` computes them for all. The clean
-    output of the adversarial term and the attention to the whole text come from the training step's own pass, and
-    shifted and masked texts share one.
+    A term of weight 0 costs nothing. In full the terms cost several times as much as plain training. They are computed
+    for one in `every` examples of a batch, the same ones for each term, which brings training with the defaults to
+    about twice the time of plain training. The clean output of the adversarial term and the attention to the whole
+    text come from the training step's own pass, and shifted and masked texts share one.
     """
 
-    l1: Weight = 1.0
-    l2: Weight = 0.01
-    l3: Weight = 0.5
-    l4: Weight = 0.01
-    parameters: bool = True
-    squared: bool = False
-    sigma: Weight = 1e-5
-    adversarial_steps: Number = 2
-    eta: Weight = 1e-3
-    projection: Projection = "unit"
-    eps: Positive = 1e-5
-    stop_gradient: bool = False
-    attribution: Attribution = "integrated-gradients"
-    aggregation: Literal["l2", "mean"] = "l2"
-    steps: Count = 4
-    ratio: Share = 0.15
-    replace: Replacement = "mask"
-    direction: Direction = "att,q"
-    normaliser: Sharing = "sum"
-    every: Count = 8
-
-    def __post_init__(self) -> None:
-        check(self)
+    l1: Weight = option(1.0, "The weight of the plain loss.")
+    l2: Weight = option(0.01, "The weight of input-gradient.")
+    l3: Weight = option(0.5, "The weight of virtual-adversarial.")
+    l4: Weight = option(0.01, "The weight of explanation-guided.")
+    parameters: bool = option(True, "As in input-gradient: also keep the length of all weights short.")
+    squared: bool = option(False, "As in input-gradient: take the square of the gradient's length.")
+    sigma: Weight = option(1e-5, "As in virtual-adversarial: the size of the noise that a shift starts as.")
+    adversarial_steps: Number = option(2, "The steps of virtual-adversarial: how often a shift is moved.")
+    eta: Weight = option(1e-3, "As in virtual-adversarial: how far each step goes.")
+    projection: Projection = option("unit", "As in virtual-adversarial: the size of a shift.")
+    eps: Positive = option(1e-5, "As in virtual-adversarial: the largest number of a shift in the ball.")
+    stop_gradient: bool = option(False, "As in virtual-adversarial: let no gradient into the clean output.")
+    attribution: Attribution = option("integrated-gradients", "As in explanation-guided: what finds important tokens.")
+    aggregation: Literal["l2", "mean"] = option("l2", "As in explanation-guided: how a vector becomes a number.")
+    steps: Count = option(4, "The steps of integrated gradients, as in explanation-guided.")
+    ratio: Share = option(0.15, "As in explanation-guided: the share of the tokens that is taken away.")
+    replace: Replacement = option("mask", "As in explanation-guided: what takes their place.")
+    direction: Direction = option("att,q", "As in explanation-guided: the divergence's first argument.")
+    normaliser: Sharing = option("sum", "As in explanation-guided: how attributions become shares.")
+    every: Count = option(8, "Compute the three terms for one in so many examples of each batch; 1: for all.")
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -98,10 +94,11 @@ def _in_one_pass(case: Case, adversarial: VirtualAdversarial, guided: Explanatio
     rows = case.batch.rows
     count = len(rows)
     shares = guided.shares(case)
-    gone, shift = guided.least(case, shares), adversarial.shift(case)
+    gone, shift = guided.least(case, shares), adversarial.shift(case)  # [R, L] and [R, L, d]
+    # Each row stands there twice: first shifted and whole, then not shifted and without some tokens.
     twice = rows.select(torch.arange(count).repeat(2))
-    gone_of_both = torch.cat([torch.zeros_like(gone), gone])
-    both = guided.run_without(case.classifier, twice, gone_of_both, torch.cat([shift, torch.zeros_like(shift)]))
+    gone_of_both = torch.cat([torch.zeros_like(gone), gone])  # [2R, L]
+    both = guided.without(case, twice, gone_of_both, torch.cat([shift, torch.zeros_like(shift)]))
     shifted, without = both.part(slice(count)), both.part(slice(count, None))
     return {
         "virtual_adversarial": adversarial.weight * adversarial.apart(case, averaged(case, shifted.logits)),

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from veridical.core.component import Presets, Weight, check
+from veridical.core.component import Presets, Weight, option
 from veridical.core.example import Example
 from veridical.explainers.attention import first_token_mean, last_cls
 from veridical.masking import Case
@@ -17,34 +17,32 @@ from veridical.models import Ability, Classifier, Rows
 from veridical.objectives.base import Objective
 from veridical.objectives.cross_entropy import CrossEntropy
 from veridical.objectives.portion import kl, mean_over_examples
-from veridical.objectives.salience import SALIENCES, Corpus
+from veridical.objectives.salience import SALIENCES, Corpus, SalienceName
 from veridical.objectives.salience.base import Scorer, pieces_of, remembering
 
 _FLOOR = 1e-10
 
 
 @dataclass(frozen=True)
-class SaLoss:
+class SaLoss(Objective):
     """Plain training, and `lam` times the divergence KL(attention || salience) of each text.
 
     The salience loss of Chrysostomou & Aletras (2021). Attention is what the first token attends to in the last layer,
-    over the words' tokens. `salience` names a way to find important word pieces, such as `textrank(window=8)`; they are
-    chi2, random, textrank, tf-idf and uniform. `normaliser` makes a distribution of it. A text without words adds 0.
-
-    `form=code` is the term of the published code: attention goes through another softmax, special tokens take
-    part with salience 0, and the divergences of a batch are summed and squared.
+    over the words' tokens. A text without words adds 0.
     """
 
-    lam: Weight = 1e-3
-    salience: str = "textrank"
-    normaliser: Literal["softmax", "sum"] = "softmax"
-    form: Literal["text", "code"] = "text"
+    lam: Weight = option(1e-3, "The weight of the divergence.")
+    salience: SalienceName = option(
+        "textrank", "How important word pieces are found: chi2, random, textrank, tf-idf, uniform, with their options."
+    )
+    normaliser: Literal["softmax", "sum"] = option("softmax", "What makes a distribution of saliences.")
+    form: Literal["text", "code"] = option(
+        "text",
+        "The term as the paper writes it, or as its published code has it: attention goes through another softmax, "
+        "special tokens take part with salience 0, and the divergences of a batch are summed and squared.",
+    )
     weights: ClassVar[tuple[str, ...]] = ("lam",)
     presets: ClassVar[Presets] = {"saloss-code": {"salience": "textrank(preset=saloss-code)", "form": "code"}}
-
-    def __post_init__(self) -> None:
-        check(self)
-        SALIENCES.create(self.salience)  # a wrong name is told now, not when training starts
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -64,7 +62,7 @@ class SaLoss:
 
 
 @dataclass(frozen=True)
-class SaLossOf:
+class SaLossOf(Objective):
     """SaLoss with a salience that has seen its training data."""
 
     settings: SaLoss

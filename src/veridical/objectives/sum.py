@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -14,15 +14,18 @@ from veridical.core.errors import UsageError
 from veridical.core.example import Example
 from veridical.core.registry import Registry
 from veridical.core.syntax import parse
+from veridical.explainers import Explainer
 from veridical.masking import Case
 from veridical.models import Ability, Classifier
-from veridical.objectives.base import Objective, prepare
+from veridical.objectives.base import Objective, base_of, explainers_of, figures_of, prepare
 
 _SUM = "sum"
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
-class Sum:
+class Sum(Objective):
     """All terms of some objectives. A term that several of them have, as the plain loss, counts once."""
 
     parts: tuple[Objective, ...]
@@ -35,13 +38,21 @@ class Sum:
     def base(self) -> float:
         return base_of(self.parts[0])
 
+    @property
+    def explainers(self) -> Mapping[str, Explainer]:
+        return _joined("explainer", [explainers_of(part) for part in self.parts])
+
     def prepared(self, classifier: Classifier, examples: Sequence[Example]) -> Sum:
         return Sum(tuple(prepare(part, classifier, examples) for part in self.parts))
+
+    def evaluate(self, classifier: Classifier, examples: Sequence[Example]) -> dict[str, float]:
+        return _joined("figure", [figures_of(part, classifier, examples) for part in self.parts])
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         terms: dict[str, Tensor] = {}
         for part in self.parts:
             for name, value in part(case).items():
+                # Equal but for rounding: each part has computed a shared term by itself.
                 if not torch.allclose(terms.setdefault(name, value), value, equal_nan=True):
                     raise UsageError(
                         f"two objectives disagree about the term {name!r}: {terms[name].item():.4g}, and "
@@ -56,9 +67,12 @@ def parts_of(objective: Objective) -> tuple[Objective, ...]:
     return objective.parts if isinstance(objective, Sum) else (objective,)
 
 
-def base_of(objective: Objective) -> float:
-    """The weight an objective gives to the plain loss."""
-    return float(getattr(objective, "base", 1.0))
+def _joined(kind: str, parts: Sequence[Mapping[str, T]]) -> dict[str, T]:
+    """All that some objectives have; a name that two of them use is refused."""
+    names = [name for part in parts for name in part]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"two objectives of a sum leave the {kind} {twice[0]!r}", remedy="Train them one by one.")
+    return {name: value for part in parts for name, value in part.items()}
 
 
 class Objectives(Registry[Objective]):

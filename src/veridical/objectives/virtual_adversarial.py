@@ -8,39 +8,38 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from veridical.core.component import Count, Number, Positive, Weight, check
+from veridical.core.component import Count, Number, Positive, Weight, option
 from veridical.masking import Case
 from veridical.models import Ability, Rows
+from veridical.objectives.base import Objective
 from veridical.objectives.cross_entropy import CrossEntropy
-from veridical.objectives.portion import embeddings_of, gap, outputs_of, portion
+from veridical.objectives.portion import embeddings_of, gap, portion
 
 Projection = Literal["unit", "ball"]
-"""A perturbation whose largest number at each token is 1, or at most `eps`."""
+"""What a shift of embeddings is brought to: a largest number of 1 at each token, or of at most `eps`."""
 
 
 @dataclass(frozen=True)
-class VirtualAdversarial:
+class VirtualAdversarial(Objective):
     """Asks for the same output when the embeddings are shifted to where it changes most (SMART; REGEX's L_at).
 
-    The shift starts as noise of size `sigma` and is moved `steps` times along the gradient of the divergence, `eta`
-    times it, and projected. `projection=unit` scales each token's shift to a largest number of 1, as SMART's code does;
-    `ball` keeps it within `eps`, as the papers say, where it does next to nothing. Labels are not needed: the clean
-    output is the one of the training step itself. The passes have their own dropout, as in SMART, so the term
-    also asks for agreement under dropout; without it and without a shift it is 0. `stop_gradient` leaves the clean
-    output alone. `every` computes the term for one in so many examples of each batch.
+    The shift starts as noise and is moved some steps along the gradient of the divergence. Labels are not needed: the
+    clean output is the one of the training step itself. The passes have their own dropout, as in SMART, so the term
+    also asks for agreement under dropout; without it and without a shift it is 0.
     """
 
-    weight: Weight = 0.5
-    sigma: Weight = 1e-5
-    steps: Number = 2
-    eta: Weight = 1e-3
-    projection: Projection = "unit"
-    eps: Positive = 1e-5
-    stop_gradient: bool = False
-    every: Count = 1
-
-    def __post_init__(self) -> None:
-        check(self)
+    weight: Weight = option(0.5, "The weight of the divergence.")
+    sigma: Weight = option(1e-5, "The size of the noise that a shift starts as.")
+    steps: Number = option(2, "How often a shift is moved along the gradient and projected.")
+    eta: Weight = option(1e-3, "How far each step goes, as a multiple of the gradient.")
+    projection: Projection = option(
+        "unit",
+        "The size of a shift: `unit` scales each token's largest number to 1, as SMART's code does; `ball` keeps it "
+        "within eps, as the papers say, where it does next to nothing.",
+    )
+    eps: Positive = option(1e-5, "The largest number of a shift in the ball.")
+    stop_gradient: bool = option(False, "Let no gradient into the clean output.")
+    every: Count = option(1, "Compute the term for one in so many examples of each batch.")
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -57,7 +56,7 @@ class VirtualAdversarial:
 
     def divergence(self, case: Case) -> Tensor:
         """The mean divergence of the outputs for clean and for shifted embeddings."""
-        return self.apart(case, outputs_of(case, embeddings_of(case) + self.shift(case)))
+        return self.apart(case, case.ask_with_gradients(embeds=embeddings_of(case) + self.shift(case)).logits)
 
     def apart(self, case: Case, shifted: Tensor) -> Tensor:
         """The mean divergence, given the logits [B, C] for shifted embeddings."""
@@ -68,18 +67,18 @@ class VirtualAdversarial:
         """The perturbation [R, L, d] that changes the output most, as far as a few steps find it; 0 at padding."""
         embeds, clean = embeddings_of(case).detach(), case.output.logits.detach()
         present = _present(case.batch.rows).to(embeds)
-        delta = self.sigma * torch.randn_like(embeds) * present
+        delta = self.sigma * torch.randn_like(embeds) * present  # [R, L, d]
         for _ in range(self.steps):
             delta.requires_grad_()
             # Summed, not averaged: an example's shift must not depend on how many stand beside it.
-            distance = gap(case, outputs_of(case, embeds + delta), clean).sum()
+            distance = gap(case, case.ask_with_gradients(embeds=embeds + delta).logits, clean).sum()
             (gradient,) = torch.autograd.grad(distance, delta)
             delta = self.project((delta + self.eta * gradient * present).detach())
         return delta
 
     def project(self, delta: Tensor) -> Tensor:
         """The perturbation [..., d] brought to its size, token by token."""
-        largest = delta.abs().amax(-1, keepdim=True)
+        largest = delta.abs().amax(-1, keepdim=True)  # [..., 1]
         if self.projection == "unit":
             return delta / (largest + self.eps)
         return delta * (self.eps / largest.clamp(min=self.eps))

@@ -1,4 +1,4 @@
-"""The one colour scale of every view: orange speaks for the target, blue against it, the stronger the deeper.
+"""The colours of every view: orange speaks for the target, blue against it, the stronger the deeper.
 
 Orange and blue stay apart for all common kinds of colour blindness. The colours are tints laid over the paper, never
 so deep that the ink on them would be hard to read, on white paper as on dark.
@@ -26,6 +26,12 @@ class Paper:
 
 LIGHT = Paper((255, 255, 255), (27, 30, 36))
 DARK = Paper((24, 26, 31), (240, 241, 244))
+
+# A page sets these CSS variables to follow the reader's light or dark setting; a notebook gets the light values.
+PAPER = "var(--vd-paper,#ffffff)"
+INK = "var(--vd-ink,#1b1e24)"
+SOFT = "var(--vd-soft,#5b6270)"
+LINE = "var(--vd-line,#d9dce3)"
 
 
 def hue(score: float) -> RGB:

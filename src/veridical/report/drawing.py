@@ -1,157 +1,131 @@
-"""Drawing an explanation: its text with every word tinted by its score.
+"""What a drawing of an explanation shows: its heading, its text in tinted pieces, notes, and its strongest words.
 
-`fragment` is what a notebook shows. Pages and terminals build on the same pieces, so all views agree.
+Pages, cards, notebooks and terminals all take these values, so all views agree; templates make HTML of them.
 """
 
 from __future__ import annotations
 
-import html
-import re
+from dataclasses import dataclass
 
-from veridical.core.example import IMAGE, PAIR, TEXT, Image, Unit
+from veridical.core.example import IMAGE, PAIR, TEXT, Image
 from veridical.core.explanation import HUMAN, Explanation
-from veridical.report.colours import AGAINST, DARK, FOR, LIGHT, hexadecimal, hue, tint
-from veridical.report.pictures import picture
+from veridical.report.colours import hue, tint
+from veridical.report.markup import TEMPLATES
+from veridical.report.pictures import Picture, picture
 
 _NAMES = {TEXT: "Text", PAIR: "Second text", IMAGE: "Image"}
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")  # no place in HTML or UTF-8
-
-# A page may set these variables to follow the reader's light or dark setting; a notebook gets the light values.
-_PAPER = f"var(--vd-paper,{hexadecimal(LIGHT.paper)})"
-_INK = f"var(--vd-ink,{hexadecimal(LIGHT.ink)})"
-_SOFT = "var(--vd-soft,#5b6270)"
-_LINE = "var(--vd-line,#d9dce3)"
-_FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
-_PRINTED = "print-color-adjust:exact;-webkit-print-color-adjust:exact"  # browsers leave backgrounds out otherwise
-
-DARK_VARIABLES = (
-    f"--vd-paper:{hexadecimal(DARK.paper)};--vd-ink:{hexadecimal(DARK.ink)};--vd-soft:#a3a9b6;--vd-line:#363a44"
-)
+_TINTED, _LINED = 0.01, 0.1  # shares of the greatest score from which a word gets a tint, and a line under it
 
 
-def segments(explanation: Explanation, field: str) -> list[tuple[str, float | None]]:
-    """The whole text of a field in pieces, each with its score; what lies between units has None.
+@dataclass(frozen=True)
+class Answer:
+    """A label and the probability that the model gave it, None for regression."""
 
-    Where units overlap, the one that begins first keeps the shared characters.
+    label: str
+    probability: float | None
+
+    def __str__(self) -> str:
+        return f"{self.label}{self.percent}"
+
+    @property
+    def percent(self) -> str:
+        """The probability as it follows the label."""
+        return "" if self.probability is None else f" {self.probability:.1%}"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What is explained: the `target`, what was `predicted` if that is another label, and the `gold` label if known.
+
+    `right` says whether the prediction is the gold label, None where there is no telling.
     """
-    return [
-        (piece, None if index is None else explanation.scores[index]) for piece, index in _pieces(explanation, field)
-    ]
+
+    target: Answer
+    predicted: Answer | None
+    gold: str | None
+    right: bool | None
 
 
-def greatest(explanation: Explanation) -> float:
-    """The largest score in size, which gets the deepest colour."""
-    return max((abs(score) for score in explanation.scores), default=0.0)
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a text; a scored one has its score in words (`told`), a tint, and a line under it if it is strong."""
+
+    text: str
+    told: str | None = None
+    tint: str = ""
+    line: str = ""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One input as it is drawn: the pieces of a text, or a picture, which is None for an empty image."""
+
+    name: str
+    is_text: bool
+    pieces: tuple[Piece, ...] = ()
+    picture: Picture | None = None
+
+
+@dataclass(frozen=True)
+class Word:
+    """A unit in the list of the strongest, with its score in words, and whether it speaks for the target."""
+
+    name: str
+    told: str
+    is_for: bool
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """All that is shown of one explanation."""
+
+    heading: Heading
+    source: str
+    by_people: bool
+    fields: tuple[Field, ...]
+    notes: tuple[str, ...]
+    words: tuple[Word, ...]
 
 
 def fragment(explanation: Explanation) -> str:
     """The explanation as self-contained HTML: what was predicted, why, and how to read the colours."""
-    return (
-        f'<div style="font:15px/1.5 {_FONT};background:{_PAPER};color:{_INK};border:1px solid {_LINE};'
-        f'border-radius:8px;padding:14px 18px;max-width:60em;box-sizing:border-box">'
-        f"{heading(explanation)}{method(explanation)}{body(explanation)}"
-        f'<div style="margin-top:10px">{legend()}</div></div>'
+    return TEMPLATES.get_template("fragment.html").render(shown=drawing(explanation))
+
+
+def drawing(explanation: Explanation, top: int = 0) -> Drawing:
+    """What to show of an explanation, with its `top` strongest units listed."""
+    unseen_note = unseen(explanation)
+    notes = (account(explanation), f"⚠ {unseen_note}" if unseen_note else "")
+    return Drawing(
+        heading=heading(explanation),
+        source=explanation.source,
+        by_people=explanation.source == HUMAN,
+        fields=tuple(_field(explanation, name, value) for name, value in explanation.inputs.items()),
+        notes=tuple(note for note in notes if note),
+        words=strongest_words(explanation, top),
     )
 
 
-def heading(explanation: Explanation) -> str:
-    """What is explained: the target and its probability, what else was predicted, the gold label."""
-    target, probabilities = explanation.target, explanation.probabilities
-    parts = [f"<strong>{_name(target)}</strong>{percent(probabilities.get(target))}"]
-    predicted = max(probabilities, key=probabilities.__getitem__, default=target)
-    if predicted != target:
-        parts.append(f"{_soft('predicted')} {_name(predicted)}{percent(probabilities[predicted])}")
-    if explanation.label is not None:
-        parts.append(f"{_soft('gold label')} {_name(str(explanation.label))}{_verdict(explanation, predicted)}")
-    inside = _soft(" &middot; ").join(parts)
-    return f'<div style="font-size:1.05em;overflow-wrap:anywhere">{inside}</div>'
-
-
-def method(explanation: Explanation) -> str:
-    """Where the scores come from."""
-    text = "marked by people" if explanation.source == HUMAN else f"explained by {_name(explanation.source)}"
-    return f'<div style="font-size:.87em;overflow-wrap:anywhere">{_soft(text)}</div>'
-
-
-def body(explanation: Explanation) -> str:
-    """The tinted inputs, what the scores add up to, and a note where the model did not see all of the inputs."""
-    top = greatest(explanation)
-    several = len(explanation.inputs) > 1
-    parts = [_input(explanation, field, top, several) for field in explanation.inputs]
-    note = unseen(explanation)
-    notes = [escaped(account(explanation)), f"&#9888; {escaped(note)}" if note else ""]
-    parts += [f'<div style="font-size:.87em;margin-top:8px">{_soft(each)}</div>' for each in notes if each]
-    return "".join(parts)
-
-
-def legend() -> str:
-    """How to read the colours."""
-    steps = [-1.0, -0.66, -0.33, 0.0, 0.33, 0.66, 1.0]
-    swatches = "".join(
-        f'<span style="display:inline-block;width:18px;height:12px;background:{tint(step, 1.0)};{_PRINTED}"></span>'
-        for step in steps
-    )
-    return (
-        f'<span style="font-size:.8em;color:{_SOFT};white-space:nowrap">'
-        f'<span style="border-bottom:2px dotted {hexadecimal(AGAINST)}">against</span> '
-        f'<span style="border:1px solid {_LINE};display:inline-block;line-height:0;vertical-align:middle;margin:0 4px">'
-        f'{swatches}</span> <span style="border-bottom:2px solid {hexadecimal(FOR)}">for</span> this answer</span>'
+def heading(explanation: Explanation) -> Heading:
+    """The target and its probability, what else was predicted, the gold label."""
+    probabilities, gold = explanation.probabilities, explanation.label
+    target = Answer(explanation.target, probabilities.get(explanation.target))
+    if isinstance(gold, tuple):  # where an example can have several labels, the likeliest is not the prediction
+        return Heading(target, None, ", ".join(gold) or "none", None)
+    predicted = max(probabilities, key=probabilities.__getitem__, default=explanation.target)
+    return Heading(
+        target=target,
+        predicted=None if predicted == explanation.target else Answer(predicted, probabilities[predicted]),
+        gold=None if gold is None else str(gold),
+        right=gold == predicted if isinstance(gold, str) and probabilities else None,
     )
 
 
-def unseen(explanation: Explanation) -> str:
-    """A note when the model did not see the whole input; empty when it did."""
-    count = explanation.measures.get("truncated_units", 0.0)
-    if not count > 0:
-        return ""
-    words = "1 word" if count == 1 else f"{count:.0f} words"
-    return f"{words} beyond the model's limit {'was' if count == 1 else 'were'} not seen"
+def segments(explanation: Explanation, field: str) -> list[tuple[str, int | None]]:
+    """The whole text of a field in pieces, each with the index of its unit; what lies between units has None.
 
-
-def account(explanation: Explanation) -> str:
-    """What the scores add up to, of what they should, and what they cost; empty when nothing is known of that."""
-    known, parts = explanation.measures, []
-    if "difference" in known and "residual" in known:
-        difference, residual = known["difference"], known["residual"]
-        share = abs(residual / difference) if difference else 0.0
-        told = f" (residual {share:,.{0 if share >= 1 else 1}%})" if difference else ""
-        parts.append(f"adds up to {difference + residual:.3g} of {difference:.3g}{told}")
-    if explanation.margins is not None:
-        parts.append("± covers 95%")
-    if "queries" in known:
-        parts.append(f"{known['queries']:,.0f} {'query' if known['queries'] == 1 else 'queries'}")
-    return "; ".join(parts)
-
-
-def strongest(explanation: Explanation, count: int) -> list[int]:
-    """Which units have the largest scores in size, for or against: at most `count`, none of them 0."""
-    ranked = sorted(range(len(explanation.units)), key=lambda index: -abs(explanation.scores[index]))
-    return [index for index in ranked[:count] if explanation.scores[index]]
-
-
-def called(unit: Unit) -> str:
-    """What to call a unit in a list."""
-    return unit.text or f"patch {unit.span[0]},{unit.span[1]}"
-
-
-def number(explanation: Explanation, index: int, digits: int = 3) -> str:
-    """The score of a unit, with its margin where there is one."""
-    margin = "" if explanation.margins is None else f" ± {explanation.margins[index]:.2g}"
-    return f"{explanation.scores[index]:+.{digits}g}{margin}"
-
-
-def percent(probability: float | None) -> str:
-    """The probability as it follows a label; nothing for regression, which has none."""
-    return "" if probability is None else f" {probability:.1%}"
-
-
-def escaped(text: str) -> str:
-    """The text, safe in HTML content and attributes; characters that HTML cannot hold become U+FFFD."""
-    return html.escape(_UNPRINTABLE.sub("\ufffd", text)).replace("\r", "&#13;")
-
-
-def _pieces(explanation: Explanation, field: str) -> list[tuple[str, int | None]]:
-    """The whole text of a field in pieces, each with the number of its unit; what lies between units has None."""
+    Where units overlap, the one that begins first keeps the shared characters.
+    """
     text = explanation.inputs.get(field, "")
     if not isinstance(text, str):
         return []
@@ -167,52 +141,82 @@ def _pieces(explanation: Explanation, field: str) -> list[tuple[str, int | None]
     return pieces + ([(text[at:], None)] if at < len(text) else [])
 
 
+def greatest(explanation: Explanation) -> float:
+    """The largest score in size, which gets the deepest colour."""
+    return max((abs(score) for score in explanation.scores), default=0.0)
+
+
+def strongest_words(explanation: Explanation, count: int) -> tuple[Word, ...]:
+    """The units with the largest scores in size, for or against: at most `count`, none with a score of 0."""
+    ranked = sorted(range(len(explanation.units)), key=lambda index: -abs(explanation.scores[index]))
+    return tuple(_word(explanation, index) for index in ranked[:count] if explanation.scores[index])
+
+
+def unseen(explanation: Explanation) -> str:
+    """A note when the model did not see the whole input; empty when it did."""
+    count = explanation.measures.get("truncated_units", 0.0)
+    if not count > 0:
+        return ""
+    words = "1 word" if count == 1 else f"{count:.0f} words"
+    return f"{words} beyond the model's limit {'was' if count == 1 else 'were'} not seen"
+
+
+def account(explanation: Explanation) -> str:
+    """A note on the sum of the scores beside the sum they should have, and on their cost; empty if neither is known."""
+    known, parts = explanation.measures, []
+    if "difference" in known and "residual" in known:
+        difference, residual = known["difference"], known["residual"]
+        share = abs(residual / difference) if difference else 0.0
+        told = f" (residual {share:,.{0 if share >= 1 else 1}%})" if difference else ""
+        parts.append(f"adds up to {difference + residual:.3g} of {difference:.3g}{told}")
+    if explanation.margins is not None:
+        parts.append("± covers 95%")
+    if "queries" in known:
+        parts.append(f"{known['queries']:,.0f} {'query' if known['queries'] == 1 else 'queries'}")
+    return "; ".join(parts)
+
+
+def score_text(explanation: Explanation, index: int, digits: int = 3) -> str:
+    """The score of a unit, with its margin where there is one."""
+    margin = "" if explanation.margins is None else f" ± {explanation.margins[index]:.2g}"
+    return f"{explanation.scores[index]:+.{digits}g}{margin}"
+
+
 def _of_field(explanation: Explanation, field: str) -> list[int]:
     return [index for index, unit in enumerate(explanation.units) if unit.field == field]
 
 
-def _input(explanation: Explanation, field: str, top: float, named: bool) -> str:
-    value = explanation.inputs[field]
-    name = (
-        f'<div style="font-size:.8em;margin-bottom:2px">{_soft(_NAMES.get(field) or _name(field))}</div>'
-        if named
-        else ""
-    )
+def _field(explanation: Explanation, name: str, value: str | Image) -> Field:
+    top, called = greatest(explanation), _NAMES.get(name, name)
     if isinstance(value, Image):
-        scored = [
-            (explanation.units[index], explanation.scores[index], number(explanation, index, 4))
-            for index in _of_field(explanation, field)
-        ]
-        inside = picture(value, scored, top)
-        return f'<div style="margin-top:10px">{name}{inside}</div>'
-    inside = "".join(_piece(explanation, text, index, top) for text, index in _pieces(explanation, field))
-    style = f"white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.75;{_PRINTED}"
-    return f'<div style="margin-top:10px">{name}<div dir="auto" style="{style}">{inside}</div></div>'
+        units, scores = explanation.units, explanation.scores
+        own = _of_field(explanation, name)
+        scored = ((units[index], scores[index], score_text(explanation, index, 4)) for index in own)
+        return Field(called, is_text=False, picture=picture(value, scored, top))
+    pieces = tuple(_piece(explanation, text, index, top) for text, index in segments(explanation, name))
+    return Field(called, is_text=True, pieces=pieces)
 
 
-def _piece(explanation: Explanation, text: str, index: int | None, top: float) -> str:
+def _piece(explanation: Explanation, text: str, index: int | None, top: float) -> Piece:
     if index is None:
-        return escaped(text)
+        return Piece(text)
     score = explanation.scores[index]
     share = abs(score) / top if top > 0 else 0.0
-    style = f"background:{tint(score, top)};border-radius:3px" if share >= 0.01 else ""
-    if share >= 0.1:
-        # A line besides the tint, solid or dotted, tells the two signs apart in a black-and-white print.
-        red, green, blue = hue(score)
-        style += f";border-bottom:2px {'solid' if score > 0 else 'dotted'} rgba({red},{green},{blue},{share:.2f})"
-    return f'<span title="{number(explanation, index, 4)}" style="{style}">{escaped(text)}</span>'
+    return Piece(
+        text,
+        told=score_text(explanation, index, 4),
+        tint=tint(score, top) if share >= _TINTED else "",
+        line=_line(score, share) if share >= _LINED else "",
+    )
 
 
-def _verdict(explanation: Explanation, predicted: str) -> str:
-    if not isinstance(explanation.label, str) or not explanation.probabilities:
-        return ""
-    return " &#10003;" if explanation.label == predicted else " &#10007;"
+def _line(score: float, share: float) -> str:
+    """A line besides the tint, solid or dotted: it tells the two signs apart in a black-and-white print."""
+    red, green, blue = hue(score)
+    return f"{'solid' if score > 0 else 'dotted'} rgba({red},{green},{blue},{share:.2f})"
 
 
-def _name(text: str) -> str:
-    """A name of unknown script, kept from reordering the words around it."""
-    return f"<bdi>{escaped(text)}</bdi>"
-
-
-def _soft(markup: str) -> str:
-    return f'<span style="color:{_SOFT}">{markup}</span>'
+def _word(explanation: Explanation, index: int) -> Word:
+    unit, score = explanation.units[index], explanation.scores[index]
+    name = unit.text or f"patch {unit.span[0]},{unit.span[1]}"
+    return Word(name, score_text(explanation, index), score > 0)

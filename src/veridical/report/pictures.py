@@ -1,16 +1,58 @@
-"""An image with its scored patches as one inline SVG, so that a page needs no files beside it."""
+"""An image with its scored patches as one inline drawing, so that a page needs no files beside it."""
 
 from __future__ import annotations
 
 import base64
 import struct
 import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from veridical.core.example import Image, Unit
 from veridical.report.colours import FOR, hexadecimal, hue, tint
 
 _COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}  # channels -> PNG colour type
-_WIDTH = 240
+_WIDTH = 240  # pixels on the screen
+
+
+@dataclass(frozen=True)
+class Patch:
+    """A rectangle over the image, in its pixels: the tint, the frame with its strength, and the score in words."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str
+    frame: str
+    strength: float
+    dashed: bool
+    told: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image of `width` times `height` pixels as base64 of a PNG, and its patches, framed by lines of width `line`.
+
+    `id` is made of the content: where two pictures of a page share it, they are the same.
+    """
+
+    width: int
+    height: int
+    png: str
+    id: str
+    line: float
+    patches: tuple[Patch, ...]
+
+
+def picture(image: Image, scored: Iterable[tuple[Unit, float, str]], greatest: float) -> Picture | None:
+    """What to draw of an image and its units, each with its score and the same in words; None for an empty image."""
+    height, width = image.pixels.shape[:2]
+    if not height or not width:
+        return None
+    data, line = png(image), width / _WIDTH * 2.5
+    patches = tuple(_patch(unit, score, told, greatest, line) for unit, score, told in scored)
+    return Picture(width, height, base64.b64encode(data).decode(), f"vd-{zlib.crc32(data):08x}", line, patches)
 
 
 def png(image: Image) -> bytes:
@@ -25,35 +67,19 @@ def png(image: Image) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunks
 
 
-def picture(image: Image, scored: list[tuple[Unit, float, str]], greatest: float) -> str:
-    """The image as it is, and beside it in grey with each patch tinted by its score; what is told shows on hover."""
-    height, width = image.pixels.shape[:2]
-    if not height or not width:
-        return "<em>empty image</em>"
-    data = png(image)
-    name = f"vd-{zlib.crc32(data):08x}"  # made of the content: where two pictures share it, they are the same
-    both = width * 2.05
-    patches = "".join(_patch(*each, greatest, width) for each in scored)
-    return (
-        f'<svg viewBox="0 0 {both:.2f} {height}" width="{_WIDTH * 2.05:.0f}" role="img" '
-        f'style="display:block;max-width:100%;height:auto"><image id="{name}" width="{width}" height="{height}" '
-        f'href="data:image/png;base64,{base64.b64encode(data).decode()}" style="image-rendering:pixelated"/>'
-        # Grey and pale, since orange and blue tints would drown in the picture's own colours.
-        f'<g transform="translate({both - width:.2f})"><use href="#{name}" style="filter:grayscale(1) opacity(.55)"/>'
-        f"{patches}</g></svg>"
-    )
-
-
-def _patch(unit: Unit, score: float, told: str, greatest: float, width: int) -> str:
+def _patch(unit: Unit, score: float, told: str, greatest: float, line: float) -> Patch:
     top, left, bottom, right = unit.span
-    line = width / _WIDTH * 2.5
     share = abs(score) / greatest if greatest > 0 else 0.0
-    frame = hexadecimal(hue(score)) if share > 0.05 else "none"  # weak patches stay unframed, or all looks framed
-    dashes = "" if hue(score) == FOR else f' stroke-dasharray="{line * 2:.2f}"'
-    return (
-        f'<rect x="{left + line / 2:.2f}" y="{top + line / 2:.2f}" width="{max(0.0, right - left - line):.2f}" '
-        f'height="{max(0.0, bottom - top - line):.2f}" fill="{tint(score, greatest)}" stroke="{frame}" '
-        f'stroke-opacity="{share:.2f}" stroke-width="{line:.2f}"{dashes}><title>{told}</title></rect>'
+    return Patch(
+        x=left + line / 2,
+        y=top + line / 2,
+        width=max(0.0, right - left - line),
+        height=max(0.0, bottom - top - line),
+        fill=tint(score, greatest),
+        frame=hexadecimal(hue(score)) if share > 0.05 else "none",  # weak patches stay unframed, or all looks framed
+        strength=share,
+        dashed=hue(score) != FOR,
+        told=told,
     )
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from veridical.core.example import Image
 from veridical.core.explanation import HUMAN, Explanation
 from veridical.report.colours import DARK, LIGHT, Paper, blend, hexadecimal
-from veridical.report.drawing import account, called, greatest, number, percent, segments, strongest, unseen
+from veridical.report.drawing import account, greatest, heading, segments, strongest_words, unseen
 
 # Escape sequences in a text could move the cursor or rename the window; surrogates cannot be printed at all.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -52,13 +52,12 @@ def _legend(console: Console) -> Text:
 
 
 def _heading(explanation: Explanation) -> Text:
-    probabilities, target = explanation.probabilities, explanation.target
-    text = Text.assemble((_printable(target), "bold"), percent(probabilities.get(target)))
-    predicted = max(probabilities, key=probabilities.__getitem__, default=target)
-    if predicted != target:
-        text.append(f", predicted {_printable(predicted)}{percent(probabilities[predicted])}")
-    if explanation.label is not None:
-        text.append(f", gold label {_printable(str(explanation.label))}")
+    shown = heading(explanation)
+    text = Text.assemble((_printable(shown.target.label), "bold"), shown.target.percent)
+    if shown.predicted is not None:
+        text.append(f", predicted {_printable(str(shown.predicted))}")
+    if shown.gold is not None:
+        text.append(f", gold label {_printable(shown.gold)}")
     source = "people" if explanation.source == HUMAN else _printable(explanation.source)
     text.append(f"  (example {_printable(explanation.example_id)}, by {source})", "dim")
     return text
@@ -70,7 +69,8 @@ def _input(console: Console, explanation: Explanation, field: str, value: str | 
     text, highest = Text(), greatest(explanation)
     if len(explanation.inputs) > 1:
         text.append(f"{_printable(field)}: ", "dim")
-    for piece, score in segments(explanation, field):
+    for piece, index in segments(explanation, field):
+        score = None if index is None else explanation.scores[index]
         text.append_text(_mark(console, _printable(piece), score, highest))
     return [text]
 
@@ -104,10 +104,7 @@ def _cell(console: Console, score: float, highest: float) -> Text:
 
 
 def _top_words(explanation: Explanation, top: int) -> str:
-    words = [
-        f"{_short(_printable(called(explanation.units[index])))} {number(explanation, index)}"
-        for index in strongest(explanation, top)
-    ]
+    words = [f"{_short(_printable(word.name))} {word.told}" for word in strongest_words(explanation, top)]
     return "top: " + ", ".join(words) if words else ""
 
 

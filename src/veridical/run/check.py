@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from functools import partial
 
 from veridical.core.example import IMAGE, PAIR, Example
+from veridical.core.progress import Watch
 from veridical.data import Dataset
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Case, Engine
-from veridical.models import Classifier
 from veridical.run.checks import invariance
 from veridical.run.checks.erasure import ATTENTION, EMPTY, RANKING, same_emptiness, same_ranking, special_attention
 from veridical.run.checks.finding import Finding, attempt
 from veridical.run.checks.samples import own_examples, readable
-from veridical.run.checks.trials import VARIANT, Trial, completeness, try_out, verdict_on
-from veridical.run.portions import Given, as_examples
+from veridical.run.checks.trials import Trial, completeness, try_out, variants_of, verdict_on
+from veridical.run.handle import Model, ModelHandle
+from veridical.run.job import Given, as_examples
+
+Step = Callable[[], Finding | Trial]
 
 
 @dataclass(frozen=True)
@@ -48,24 +51,26 @@ class Checkup:
 
 
 def check(
-    classifier: Classifier,
+    model: Model,
     examples: Given | Iterable[Given] | None = None,
     *,
     engine: Engine | None = None,
-    progress: Callable[[int, int, str], None] = lambda _done, _steps, _name: None,
+    watch: Watch | None = None,
 ) -> Checkup:
     """Check a model on a few examples, and try every method out on them.
 
-    >>> print(check(Classifier.load("runs/base")))
+    >>> print(check("runs/base"))
 
     Without examples, a few short ones are taken from the test or dev split of the data that the model was trained on,
-    or made up. Of many examples the first 32 are used. `progress` is called with the number of steps done, how many
-    there are, and the name of the next.
+    or made up. Of many examples the first 32 are used.
     """
+    classifier = ModelHandle.of(model).classifier
     given = own_examples(classifier) if examples is None else examples
     used = readable(classifier, as_examples(given))
-    found = _work_through(_steps(Case.bind(classifier, used, engine=engine), used), progress)
-    methods = {name: found[name] for name in _methods()}
+    case = Case.bind(classifier, used, engine=engine)
+    trials_by_name = _trials(case)
+    found = _work_through({**_questions(case, used), **trials_by_name}, watch or Watch())
+    methods = {name: found[name] for name in trials_by_name}
     checks = {name: each for name, each in found.items() if name not in methods and isinstance(each, Finding)}
     trials = [each for each in methods.values() if isinstance(each, Trial)]
     sums = [each for trial in trials if (each := completeness(trial)) is not None]
@@ -78,7 +83,8 @@ def check(
     )
 
 
-def _steps(case: Case, examples: list[Example]) -> dict[str, Callable[[], Finding | Trial]]:
+def _questions(case: Case, examples: list[Example]) -> dict[str, Step]:
+    """What is asked about the model."""
     return {
         invariance.TWICE: partial(invariance.repeatability, case.classifier, examples),
         invariance.BATCH: partial(invariance.batch_invariance, case.classifier, examples),
@@ -86,23 +92,21 @@ def _steps(case: Case, examples: list[Example]) -> dict[str, Callable[[], Findin
         RANKING: partial(same_ranking, case),
         EMPTY: partial(same_emptiness, case),
         ATTENTION: partial(special_attention, case),
-        **{name: partial(try_out, name, case) for name in _methods()},
     }
 
 
-def _work_through(
-    steps: dict[str, Callable[[], Finding | Trial]], progress: Callable[[int, int, str], None]
-) -> dict[str, Finding | Trial]:
+def _trials(case: Case) -> dict[str, Step]:
+    """A trial of every method that has a name, and after it of the variants that are worth one."""
+    names = [name for each in EXPLAINERS for name in (each, *variants_of(each))]
+    return {name: partial(try_out, name, case) for name in names}
+
+
+def _work_through(steps: dict[str, Step], watch: Watch) -> dict[str, Finding | Trial]:
     found: dict[str, Finding | Trial] = {}
     for done, (name, step) in enumerate(steps.items()):
-        progress(done, len(steps), name)
+        watch.tell("checking", done, len(steps), name)
         found[name] = attempt(name, step)
     return found
-
-
-def _methods() -> list[str]:
-    """Every registered method, and the variant that adds up after the one that does not."""
-    return [name for each in EXPLAINERS for name in ((each, VARIANT) if each == "deep-lift" else (each,))]
 
 
 def _kind(example: Example) -> str:

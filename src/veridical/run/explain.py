@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -12,116 +12,140 @@ from veridical.core.errors import InputError
 from veridical.core.example import Example
 from veridical.core.explanation import Explanation
 from veridical.core.files import ExplanationWriter, spec_key
+from veridical.core.progress import Watch
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Engine
-from veridical.models import Classifier
-from veridical.run.handle import ModelHandle
-from veridical.run.portions import Failure, Given, all_or_raise, as_examples, each, portions
+from veridical.run.handle import Model, ModelHandle
+from veridical.run.job import (
+    EngineSettings,
+    Failure,
+    Given,
+    Job,
+    Result,
+    Runner,
+    all_or_raise,
+    as_examples,
+    charge,
+    data_name,
+    serially,
+)
+from veridical.run.sink import Explained, ExplanationSink, ResultSink
 
-
-@dataclass(frozen=True)
-class Explained:
-    """What an explaining job did: how many are in the file, how many were there before, and what went wrong."""
-
-    written: int
-    resumed: int
-    failures: tuple[Failure, ...]
-    truncated: tuple[str, ...]
+Method = str | PathLike[str] | Explainer
+"""A method of explanation: its name with or without options, the folder of one that was learned, or an object."""
 
 
 def explain(
-    classifier: Classifier,
+    model: Model,
     examples: Given | Iterable[Given],
-    method: str | Explainer = "integrated-gradients",
+    method: Method = "integrated-gradients",
     *,
     target: str = "predicted",
     engine: Engine | None = None,
+    runner: Runner = serially,
+    watch: Watch | None = None,
 ) -> list[Explanation]:
-    """Explain a classifier's decisions on some texts, pairs, images or examples.
+    """Explain a model's decisions on some texts, pairs, images or examples.
 
     >>> explain(classifier, ["A gorgeous, witty, seductive movie."], method="occlusion")[0]
 
-    `target` is the class to explain: the `predicted` one, the `gold` one, or a label. The first example that cannot be
-    explained raises its error; `explain_to_file` goes on with the rest instead.
+    The model is a classifier, a folder or a hub id; the method is a name, an object, or the folder of one that was
+    learned. `target` is the class to explain: the `predicted` one, the `gold` one, or a label. The first example that
+    cannot be explained raises its error; `explain_to_file` goes on with the rest instead.
     """
-    job = _Job.of(classifier, method, target, engine)
-    results = all_or_raise(job.results(as_examples(examples)))
-    if cut := [made.example_id for made in results if made.measures["truncated_units"]]:
+    watch, engine, wanted = watch or Watch(), engine or Engine(), as_examples(examples)
+    job = ExplainJob.of(model, method, target, engine, data_name(examples))
+    count = watch.counter(f"explaining by {job.name}", len(wanted))
+
+    def results() -> Iterator[Result[Explanation]]:
+        for result in runner(job, job.portions(wanted), watch):
+            charge(engine.cost, result.cost)
+            count(len(result.outcomes))
+            yield result
+
+    found = all_or_raise(results())
+    if cut := [made.example_id for made in found if made.measures["truncated_units"]]:
         warnings.warn(_cut_message(cut), stacklevel=2)
-    return results
+    return found
 
 
 def explain_to_file(
-    classifier: Classifier,
-    examples: Iterable[Example],
-    method: str | Explainer,
+    model: Model,
+    examples: Given | Iterable[Given],
+    method: Method,
     out: str | PathLike[str],
     *,
     target: str = "predicted",
     engine: Engine | None = None,
     data: str | None = None,
-    progress: Callable[[int], None] = lambda _done: None,
+    runner: Runner = serially,
+    watch: Watch | None = None,
 ) -> Explained:
     """Explain many examples into a file; what is in it already, by the same spec, is not done again.
 
-    An example that fails is reported and the others go on. `data` is written into the spec, and tells apart examples
-    of different data sets that have the same id. `progress` is called with the number of examples done.
+    An example that fails is reported and the others go on. The name of the data is written into the spec, and tells
+    apart examples of different data sets that have the same id: a `Dataset` has one, other examples get it by `data`.
     """
-    job = _Job.of(classifier, method, target, engine, data)
-    failures, truncated, written = [], [], 0
+    watch, engine, wanted = watch or Watch(), engine or Engine(), as_examples(examples)
+    job = ExplainJob.of(model, method, target, engine, data or data_name(examples))
     with ExplanationWriter(out) as writer:
-        done = {example for example, key in writer.seen if key == spec_key(job.spec)}
-        wanted = list(examples)
-        for portion in portions(wanted, job.explainer.passes):
-            missing = {example.id for example in portion} - done
-            # A portion is done whole or not at all: beside other neighbours the last digits could be others.
-            results = each(portion, job) if missing else []
-            good = [made for made in results if isinstance(made, Explanation) and made.example_id in missing]
-            writer.write(good)
-            written += len(good)
-            failures += [result for result in results if isinstance(result, Failure)]
-            truncated += [made.example_id for made in good if made.measures["truncated_units"]]
-            progress(len(portion))
-    resumed = sum(example.id in done for example in wanted)
-    return Explained(written, resumed, tuple(failures), tuple(truncated))
+        return explain_into(writer, job, wanted, engine=engine, runner=runner, watch=watch)
+
+
+def explain_into(
+    sink: ExplanationSink,
+    job: ExplainJob,
+    examples: Sequence[Example],
+    *,
+    engine: Engine,
+    runner: Runner = serially,
+    watch: Watch,
+) -> Explained:
+    """Do a job for the examples that a sink does not hold yet, and write what comes of it there."""
+    count = watch.counter(f"explaining by {job.name}", len(examples))
+    results = ResultSink(sink, job.key)
+    # A portion is done whole or not at all: beside other neighbours the last digits could be others.
+    todo = [portion for portion in job.portions(examples) if not results.is_done(portion)]
+    count(len(examples) - sum(map(len, todo)))
+    for portion, result in zip(todo, runner(job, todo, watch), strict=True):
+        charge(engine.cost, result.cost)
+        results.take(portion, result)
+        count(len(portion))
+    return results.account(examples)
 
 
 @dataclass(frozen=True)
-class _Job:
-    """What stays the same from portion to portion; called with one, it explains it."""
+class ExplainJob(Job[Explanation]):
+    """Explain by one method; the spec is everything that two scores must share to be comparable."""
 
-    classifier: Classifier
     explainer: Explainer
-    target: str
-    engine: Engine
     spec: dict[str, Any]
 
     @classmethod
-    def of(
-        cls,
-        classifier: Classifier,
-        method: str | Explainer,
-        target: str,
-        engine: Engine | None,
-        data: str | None = None,
-    ) -> _Job:
-        engine, explainer = engine or Engine(), EXPLAINERS.create(method)
-        classifier.require(*explainer.needs, asker=EXPLAINERS.name_of(explainer))
-        spec = ModelHandle.of(classifier).explanation_spec(explainer, target, engine, data)
-        return cls(classifier, explainer, target, engine, spec)
+    def of(cls, model: Model, method: Method, target: str, engine: Engine, data: str | None) -> ExplainJob:
+        """Build the method and see whether the model has what it needs."""
+        handle, explainer = ModelHandle.of(model), EXPLAINERS.create(method)
+        handle.require(explainer)
+        spec = handle.explanation_spec(explainer, target, engine, data)
+        return cls(handle, target, EngineSettings.of(engine), explainer, spec)
 
-    def __call__(self, examples: list[Example]) -> list[Explanation | Failure]:
-        case = Case.bind(self.classifier, examples, target=self.target, engine=self.engine)
+    @property
+    def name(self) -> str:
+        return str(self.spec["method"]["name"])
+
+    @property
+    def key(self) -> str:
+        return spec_key(self.spec)
+
+    def passes(self, units: int) -> int:
+        return self.explainer.passes(units)
+
+    def work(self, examples: list[Example], engine: Engine) -> list[Explanation | Failure]:
+        case = Case.bind(self.model.classifier, examples, target=self.target, engine=engine)
         scores = self.explainer.scores(case)
-        return [self._seal(case, index, scores) for index in range(len(case))]
+        return [self._explanation(case, index, scores) for index in range(len(case))]
 
-    def results(self, examples: Iterable[Example]) -> Iterator[Explanation | Failure]:
-        """Explain any number of examples, in their order, holding only a portion of them in memory."""
-        for portion in portions(examples, self.explainer.passes):
-            yield from each(portion, self)
-
-    def _seal(self, case: Case, index: int, scores: Scores) -> Explanation | Failure:
-        """Close one example's scores into an explanation."""
+    def _explanation(self, case: Case, index: int, scores: Scores) -> Explanation | Failure:
         example, units = case.batch.examples[index], case.batch.units[index]
         if not units:
             error = InputError("there are no words to explain", example=example.id, remedy="Remove or fill this text.")
@@ -134,7 +158,7 @@ class _Job:
             units=units,
             scores=tuple(scores.values[index, : len(units)].tolist()),
             probabilities=dict(zip(labels, case.output.probabilities[index].tolist(), strict=True)) if labels else {},
-            source=self.spec["method"]["name"],
+            source=self.name,
             spec=self.spec,
             label=example.label,
             measures=_measures(case, index, scores),

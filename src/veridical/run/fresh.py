@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from transformers import TrainerCallback
-
-from veridical.core.errors import InputError, UsageError
-from veridical.core.progress import Progress
-from veridical.core.storage import text_file
+from veridical.core.errors import InputError
+from veridical.core.extraction import Extraction
+from veridical.core.progress import Watch
+from veridical.core.run_record import FOUND, RunRecord, TrainRecord, read_record
 from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.data.name import file_name
-from veridical.explainers import EXPLAINERS
+from veridical.masking import Engine
 from veridical.models import Classifier
-from veridical.models.loader import RUN_FILE
-from veridical.run.portions import Failure
-from veridical.run.rationales import Extraction, extract
-from veridical.run.train import Trained, folder_of, test_of, train_seeds
+from veridical.run.folder import RunFolder
+from veridical.run.handle import ModelHandle, versions
+from veridical.run.job import Failure
+from veridical.run.rationales import extraction_spec, write_rationales
+from veridical.run.train import Trained, test_of, train_seeds
 from veridical.training import Schedule
 from veridical.training.evaluation import evaluate
 
@@ -41,6 +39,24 @@ class Fresh:
     left_out: tuple[Failure, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class FreshRecord(RunRecord):
+    """What `fresh` was asked, and its figures: of the model on whole texts, and of new models on other data."""
+
+    job: ClassVar[str] = "fresh"
+
+    support: str
+    data: str
+    dev_data: str | None
+    model: str
+    extraction: dict[str, Any]
+    schedule: dict[str, Any]
+    settings: dict[str, Any]
+    whole: dict[str, float] = field(default_factory=dict, metadata=FOUND)
+    elsewhere: dict[str, list[dict[str, float]]] = field(default_factory=dict, metadata=FOUND)
+    left_out: list[dict[str, str]] = field(default_factory=list, metadata=FOUND)
+
+
 def fresh(
     support: str | PathLike[str],
     out: str | PathLike[str],
@@ -52,8 +68,7 @@ def fresh(
     elsewhere: Mapping[str, float] | None = None,
     seeds: Sequence[int] = (0,),
     schedule: Schedule | None = None,
-    callbacks: Sequence[TrainerCallback] = (),
-    progress: Progress = lambda _what, _done, _total: None,
+    watch: Watch | None = None,
 ) -> Fresh:
     """Cut rationales with a trained model's scores, and train a classifier on them alone.
 
@@ -62,100 +77,111 @@ def fresh(
     ratio to cut it by: the old model selects, the new one predicts, and neither is trained again. Killed and started
     again, it goes on where it stopped.
     """
-    extraction = extraction or Extraction()
-    folder = Path(out)
-    record = _record(Path(support))
-    if data in (None, record.get("data")):
-        data, dev, whole = record.get("data"), dev or record.get("dev_data"), record.get("test", {})
-    else:
-        whole = {}  # its figures are those of the data it was trained with
-    data = data or _unknown("data", "--data")
-    model = model or record.get("model") or _unknown("model", "--model")
-    classifier = Classifier.load(support)
-    places = {name: _known(classifier, name) for name in elsewhere or {}}
-    cuts = {name: replace(extraction, ratio=ratio) for name, ratio in (elsewhere or {}).items()}
-    splits = {"train": load(to_train_on(data)), "dev": load(dev or in_split(data, "dev")), "test": test_of(data)}
-    own = {"data": data, **({"dev": dev} if dev else {})}
-    failures = _extract(classifier, own, splits, extraction, folder / RATIONALES, progress)
-    trained = train_seeds(
-        _named(folder / RATIONALES, classifier),
-        folder / "model",
-        seeds,
-        schedule=schedule,
-        model=model,
-        settings=record.get("settings"),
-        callbacks=callbacks,
+    extraction, schedule, watch = extraction or Extraction(), schedule or Schedule(), watch or Watch()
+    schedule.require_logger()
+    known = read_record(support, TrainRecord)
+    data, dev, whole = _what_data(known, data, dev)
+    handle = ModelHandle.of(support)
+    places = {
+        name: (_with_known_labels(handle.classifier, name), replace(extraction, ratio=ratio))
+        for name, ratio in (elsewhere or {}).items()
+    }
+    record = FreshRecord(
+        support=handle.fingerprint,
+        data=data,
+        dev_data=dev,
+        model=model or (known.model if known else _unknown("model", "--model")),
+        extraction=extraction_spec(extraction),
+        schedule=asdict(replace(schedule, seed=0)),  # each seed is a training of its own
+        settings=known.settings if known else {},
+        versions=versions(),
     )
-    models = [Classifier.load(folder_of(folder / "model", seed, seeds)) for seed in seeds] if places else []
-    found = {}
-    for name, examples in places.items():
-        goal = folder / f"{RATIONALES}-{file_name(name)}"
-        failures += _extract(classifier, {"data": name}, {"test": examples}, cuts[name], goal, progress)
-        cut = load(f"{_named(goal, classifier)}:test")
-        found[name] = tuple(evaluate(each, cut.examples) for each in models)
-    return Fresh(tuple(trained), whole, found, tuple(failures))
+    doing = _Fresh(handle, record, extraction, RunFolder(out), seeds, schedule, watch)
+    return doing.run(places, whole)
 
 
-def _known(classifier: Classifier, name: str) -> Dataset:
+@dataclass(frozen=True)
+class _Fresh:
+    """What stays the same from step to step."""
+
+    handle: ModelHandle
+    record: FreshRecord
+    extraction: Extraction
+    folder: RunFolder
+    seeds: Sequence[int]
+    schedule: Schedule
+    watch: Watch
+
+    def run(self, places: Mapping[str, tuple[Dataset, Extraction]], whole: dict[str, float]) -> Fresh:
+        """Cut, train, and test on other data; `whole` are the figures of the support model on whole texts."""
+        splits, data, dev = self._splits(), self.record.data, self.record.dev_data
+        with self.folder.held(self.record):
+            left_out = self._cut(RATIONALES, splits, self.extraction, data, dev)
+            trained = self._train()
+            models = [Classifier.load(each.out) for each in trained] if places else []
+            found = {}
+            for name, (examples, extraction) in places.items():
+                goal = f"{RATIONALES}-{file_name(name)}"
+                left_out += self._cut(goal, {"test": examples}, extraction, name)
+                found[name] = self._figures(models, goal)
+            self._write(whole, found, left_out)
+        return Fresh(tuple(trained), whole, found, tuple(left_out))
+
+    def _splits(self) -> dict[str, Dataset]:
+        data, dev = self.record.data, self.record.dev_data
+        found = {"train": load(to_train_on(data)), "dev": load(dev or in_split(data, "dev")), "test": test_of(data)}
+        return {split: examples for split, examples in found.items() if examples is not None}
+
+    def _cut(
+        self, goal: str, splits: Mapping[str, Dataset], extraction: Extraction, data: str, dev: str | None = None
+    ) -> list[Failure]:
+        place = self.folder.path / goal
+        return list(write_rationales(self.handle, splits, extraction, place, data=data, dev=dev, watch=self.watch))
+
+    def _named(self, goal: str) -> str:
+        """The name of rationales as data; what kind of labels they have is not to be guessed."""
+        task = "regression" if self.handle.classifier.is_regression else "classification"
+        return f"{self.folder.path / goal}(task={task})"
+
+    def _train(self) -> list[Trained]:
+        return train_seeds(
+            self._named(RATIONALES),
+            self.folder.path / "model",
+            self.seeds,
+            schedule=self.schedule,
+            model=self.record.model,
+            settings=self.record.settings,
+            watch=self.watch,
+        )
+
+    def _figures(self, models: Sequence[Classifier], goal: str) -> tuple[dict[str, float], ...]:
+        cut = load(f"{self._named(goal)}:test").examples
+        return tuple(evaluate(each, cut, Engine(watch=lambda _rows: self.watch.check())) for each in models)
+
+    def _write(
+        self, whole: dict[str, float], found: Mapping[str, tuple[dict[str, float], ...]], left_out: Sequence[Failure]
+    ) -> None:
+        before = self.folder.previous(self.record)
+        figures = {**(before.elsewhere if before else {}), **{name: list(runs) for name, runs in found.items()}}
+        failed = [{"example": each.example_id, "error": str(each.error)} for each in left_out]
+        self.folder.write(replace(self.record, whole=whole, elsewhere=figures, left_out=failed, done=True))
+
+
+def _what_data(
+    known: TrainRecord | None, data: str | None, dev: str | None
+) -> tuple[str, str | None, dict[str, float]]:
+    """The data and dev data to cut, and the figures of the support model if they are of the same data."""
+    if known is not None and data in (None, known.data):
+        return known.data, dev or known.dev_data, known.test
+    return data or _unknown("data", "--data"), dev, {}
+
+
+def _with_known_labels(classifier: Classifier, name: str) -> Dataset:
     """Data whose labels the model knows; other data is refused before anything is trained."""
     examples = load(name)
     classifier.gold(examples.examples)
     return examples
 
 
-def _named(folder: Path, classifier: Classifier) -> str:
-    """The name of rationales as data; what kind of labels they have is not to be guessed."""
-    task = "regression" if classifier.is_regression else "classification"
-    return f"{folder}(task={task})"
-
-
-def _extract(
-    classifier: Classifier,
-    source: Mapping[str, str],
-    splits: Mapping[str, Dataset | None],
-    extraction: Extraction,
-    folder: Path,
-    progress: Progress,
-) -> list[Failure]:
-    """Cut the rationales of some splits into a folder that says what they are; those that could not be cut."""
-    folder.mkdir(parents=True, exist_ok=True)
-    method = EXPLAINERS.spec(EXPLAINERS.create(extraction.method))
-    spec = {**asdict(extraction), "method": method, **source, "model": classifier.describe()}
-    _claim(folder / "extraction.json", spec)
-    failures: list[Failure] = []
-    for split, examples in splits.items():
-        if examples is not None:
-            failures += extract(classifier, examples, extraction, folder, split, _counting(examples, progress))
-    return failures
-
-
-def _claim(path: Path, spec: dict[str, Any]) -> None:
-    """Say what the folder holds; rationales of another kind in it are refused."""
-    told = json.dumps(spec, indent=2, ensure_ascii=False)
-    if path.exists() and json.loads(path.read_text(encoding="utf-8")) != json.loads(told):
-        raise UsageError(f"{path.parent} holds rationales cut in another way", remedy="Choose another --out.")
-    with text_file(path) as file:
-        file.write(told + "\n")
-
-
-def _record(support: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads((support / RUN_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found
-
-
 def _unknown(what: str, option: str) -> str:
     raise InputError(f"the model does not say which {what} it was trained with", remedy=f"Name it: {option}.")
-
-
-def _counting(examples: Dataset, progress: Progress) -> Callable[[int], None]:
-    done = 0
-
-    def count(more: int) -> None:
-        nonlocal done
-        done += more
-        progress(f"explaining {examples.name}", done, len(examples))
-
-    return count

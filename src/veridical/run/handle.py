@@ -5,34 +5,40 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from veridical.core.errors import UsageError
+from veridical.core.component_folder import MADE_FOR
+from veridical.core.errors import ModelError, UsageError
 from veridical.data import whole
 from veridical.explainers import EXPLAINERS, Explainer
 from veridical.masking import Engine
 from veridical.models import Classifier
+from veridical.models.classifier import Origin
+from veridical.models.learned import check_made_for
 
 
 @dataclass(frozen=True)
 class ModelHandle:
     """A classifier and its description, which has the fingerprint of its weights.
 
-    The fingerprint reads every weight, so a job takes it once and hands the handle on. It is that of the moment: a
-    model that is trained further needs a new handle.
+    The fingerprint reads every weight, so it is taken once, when a job first asks for it. It is that of the moment: a
+    model that is trained further needs a new handle. A handle that is pickled does not carry the weights: whoever
+    receives it loads the model again, from the same place and with the same settings.
     """
 
     classifier: Classifier
-    description: Mapping[str, Any]
 
     @classmethod
-    def of(cls, model: Classifier | ModelHandle | str | os.PathLike[str]) -> ModelHandle:
+    def of(cls, model: Model) -> ModelHandle:
         """The handle of a classifier, or of what `Classifier.load` can load; a handle stays as it is."""
-        if isinstance(model, ModelHandle):
-            return model
-        classifier = Classifier.load(model)
-        return cls(classifier, classifier.describe())
+        return model if isinstance(model, ModelHandle) else cls(Classifier.load(model))
+
+    @cached_property
+    def description(self) -> Mapping[str, Any]:
+        """What a spec says of the model."""
+        return self.classifier.describe()
 
     @property
     def fingerprint(self) -> str:
@@ -41,13 +47,15 @@ class ModelHandle:
 
     def again(self) -> Classifier:
         """Load the same model once more, as another process or another machine would."""
-        origin = self.classifier.origin
-        if origin is None:
-            raise UsageError(
-                "this model was made in Python and cannot be loaded again",
-                remedy="Save it, and load it from its folder.",
-            )
+        origin = self._origin()
         return Classifier.load(origin.source, **origin.settings)
+
+    def require(self, explainer: Explainer) -> None:
+        """Refuse an explainer that needs what the model does not give, or that was trained with another model."""
+        name = EXPLAINERS.name_of(explainer)
+        self.classifier.require(*explainer.needs, asker=name)
+        if getattr(explainer, MADE_FOR, None) is not None:  # the fingerprint takes time, and few ask for it
+            check_made_for(explainer, name, self.fingerprint)
 
     def explanation_spec(
         self, explainer: Explainer, target: str, engine: Engine, data: str | None = None
@@ -66,10 +74,38 @@ class ModelHandle:
             "versions": versions(),
         }
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        origin = self._origin()
+        return _received, (origin.source, dict(origin.settings), self.fingerprint)
+
+    def _origin(self) -> Origin:
+        if self.classifier.origin is None:
+            raise UsageError(
+                "this model was made in Python and cannot be loaded again",
+                remedy="Save it, and load it from its folder.",
+            )
+        return self.classifier.origin
+
+
+Model = Classifier | ModelHandle | str | os.PathLike[str]
+"""What a job takes as a model: one that is loaded, or a folder or hub id to load it from."""
+
 
 def versions() -> dict[str, str]:
     """The versions of what computes scores."""
     return {package: _version(package) for package in ("veridical", "torch", "transformers")}
+
+
+def _received(source: str, settings: Mapping[str, Any], fingerprint: str) -> ModelHandle:
+    """Load the model of a handle that was sent here; another one in the same place would give other numbers."""
+    handle = ModelHandle(Classifier.load(source, **settings))
+    if handle.fingerprint != fingerprint:
+        raise ModelError(
+            f"{source} holds another model than the job was made for: its hash is {handle.fingerprint}, "
+            f"not {fingerprint}",
+            remedy="Save the model that is meant, and load it from its folder.",
+        )
+    return handle
 
 
 def _version(package: str) -> str:

@@ -6,10 +6,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from veridical.core.example import Example
+from veridical.core.progress import Watch
 from veridical.masking import Case, Engine
-from veridical.models import Classifier
 from veridical.models.classifier import VALUE
-from veridical.run.portions import Failure, Given, all_or_raise, as_examples, each, portions
+from veridical.run.handle import Model, ModelHandle
+from veridical.run.job import (
+    EngineSettings,
+    Failure,
+    Given,
+    Job,
+    Result,
+    Runner,
+    all_or_raise,
+    as_examples,
+    charge,
+    serially,
+)
 
 
 @dataclass(frozen=True)
@@ -24,24 +36,53 @@ class Prediction:
 
 
 def predict(
-    classifier: Classifier, examples: Given | Iterable[Given], engine: Engine | None = None
+    model: Model,
+    examples: Given | Iterable[Given],
+    engine: Engine | None = None,
+    *,
+    runner: Runner = serially,
+    watch: Watch | None = None,
 ) -> list[Prediction]:
-    """The classifier's decisions on some texts, pairs, images or examples; the first it cannot read raises."""
-    return all_or_raise(predict_each(classifier, as_examples(examples), engine))
+    """The decisions of a classifier, a folder or a hub id on some texts, pairs, images or examples.
+
+    The first example that cannot be read raises its error; `predict_each` goes on with the rest instead.
+    """
+    return all_or_raise(_results(model, as_examples(examples), engine, runner, watch))
 
 
 def predict_each(
-    classifier: Classifier, examples: Iterable[Example], engine: Engine | None = None
+    model: Model,
+    examples: Iterable[Example],
+    engine: Engine | None = None,
+    *,
+    runner: Runner = serially,
+    watch: Watch | None = None,
 ) -> Iterator[Prediction | Failure]:
     """Decisions on any number of examples, holding only a portion of them; one that fails does not stop the others."""
-    engine = engine or Engine()
+    for result in _results(model, examples, engine, runner, watch):
+        yield from result.outcomes
 
-    def work(portion: list[Example]) -> list[Prediction]:
-        case = Case.bind(classifier, portion, engine=engine)
+
+def _results(
+    model: Model, examples: Iterable[Example], engine: Engine | None, runner: Runner, watch: Watch | None
+) -> Iterator[Result[Prediction]]:
+    watch, engine, done = watch or Watch(), engine or Engine(), 0
+    job = PredictJob(ModelHandle.of(model), "predicted", EngineSettings.of(engine))
+    watch.tell("predicting")
+    for result in runner(job, job.portions(examples), watch):
+        charge(engine.cost, result.cost)
+        done += len(result.outcomes)
+        watch.tell("predicting", done)
+        yield result
+
+
+@dataclass(frozen=True)
+class PredictJob(Job[Prediction]):
+    """Ask the model for its decisions."""
+
+    def work(self, examples: list[Example], engine: Engine) -> list[Prediction | Failure]:
+        case = Case.bind(self.model.classifier, examples, target=self.target, engine=engine)
         return [_prediction(case, index) for index in range(len(case))]
-
-    for portion in portions(examples):
-        yield from each(portion, work)
 
 
 def _prediction(case: Case, index: int) -> Prediction:

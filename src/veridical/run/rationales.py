@@ -3,67 +3,92 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from veridical.core.component import Share, check
 from veridical.core.errors import UnsupportedError
 from veridical.core.example import PAIR, TEXT
 from veridical.core.explanation import Explanation
+from veridical.core.extraction import Extraction
 from veridical.core.files import read, spec_key
-from veridical.core.rationale import Shape, WordOrder, chosen, joined
+from veridical.core.progress import Watch
+from veridical.core.rationale import chosen, joined
+from veridical.core.run_record import RunRecord
 from veridical.core.storage import text_file
 from veridical.data import Dataset
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Engine
-from veridical.models import Classifier
-from veridical.run.explain import explain_to_file
-from veridical.run.handle import ModelHandle
-from veridical.run.portions import Failure
+from veridical.run.explain import ExplainJob, explain_to_file
+from veridical.run.folder import RunFolder
+from veridical.run.handle import Model, ModelHandle, versions
+from veridical.run.job import Failure
 
 
-@dataclass(frozen=True)
-class Extraction:
-    """How rationales are cut: by which method's scores, how much of a text, as single words or as one run of words.
+@dataclass(frozen=True, kw_only=True)
+class RationalesRecord(RunRecord):
+    """A folder of rationales: of which data, by which model, and how they are cut."""
 
-    The words are those of the first text; the second of a pair is kept whole. If the model holds the first, it is the
-    other way round.
-    """
+    job: ClassVar[str] = "rationales"
 
-    method: str = "attention"
-    ratio: Share = 0.2
-    rationale: Shape = "top-k"
-    order: WordOrder = "text"
-
-    def __post_init__(self) -> None:
-        check(self)
+    data: str
+    dev_data: str | None
+    model: dict[str, Any]
+    extraction: dict[str, Any]
 
 
-def extract(
-    classifier: Classifier,
-    data: Dataset,
+def write_rationales(
+    model: Model,
+    splits: Mapping[str, Dataset],
     extraction: Extraction,
-    folder: Path,
-    split: str,
-    progress: Callable[[int], None] = lambda _done: None,
+    out: str | PathLike[str],
+    *,
+    data: str,
+    dev: str | None = None,
+    watch: Watch | None = None,
 ) -> tuple[Failure, ...]:
-    """Write the rationales of a data set as a split of a data folder; texts that cannot be explained are left out.
+    """Cut the rationales of some splits into a folder that can be loaded as data; those that could not be cut.
 
-    Explanations of the predicted classes go to a file beside it, and are not made again by the same call.
+    `data` and `dev` say what the splits are of. What is explained already is not explained again by the same call, and
+    a folder with rationales that are cut in another way is refused.
     """
+    handle, watch, run = ModelHandle.of(model), watch or Watch(), RunFolder(out)
+    record = RationalesRecord(
+        data=data,
+        dev_data=dev,
+        model=dict(handle.description),
+        extraction=extraction_spec(extraction),
+        versions=versions(),
+        done=True,  # each split is a file that appears when it is complete
+    )
+    failures: list[Failure] = []
+    with run.held(record):
+        for split, examples in splits.items():
+            failures += _write_split(handle, examples, extraction, run.path, split, watch.within(examples.name))
+    return tuple(failures)
+
+
+def extraction_spec(extraction: Extraction) -> dict[str, Any]:
+    """How rationales are cut, with every option of the method."""
+    return {**asdict(extraction), "method": EXPLAINERS.spec(EXPLAINERS.create(extraction.method))}
+
+
+def _write_split(
+    handle: ModelHandle, data: Dataset, extraction: Extraction, folder: Path, split: str, watch: Watch
+) -> tuple[Failure, ...]:
+    """Explain the predicted classes into a file, and write the rationales beside it."""
     if any(TEXT not in example.inputs for example in data):
         raise UnsupportedError("rationales are cut from texts, and these are images")
-    engine, method = Engine(), EXPLAINERS.create(extraction.method)
-    explanations = folder / f"explanations-{split}.parquet"
-    done = explain_to_file(
-        classifier, data.examples, method, explanations, engine=engine, data=data.name, progress=progress
-    )
-    key = spec_key(ModelHandle.of(classifier).explanation_spec(method, "predicted", engine, data.name))
+    method, explanations = EXPLAINERS.create(extraction.method), folder / f"explanations-{split}.parquet"
+    done = explain_to_file(handle, data, method, explanations, watch=watch)
+    key = ExplainJob.of(handle, method, "predicted", Engine(), data.name).key
     scored = {made.example_id: made for made in read(explanations) if spec_key(made.spec) == key}
-    field = PAIR if getattr(classifier, "hold", None) == TEXT else TEXT
-    _write(folder / f"{split}.jsonl", _rows(data, scored, extraction, field))
+    field = PAIR if getattr(handle.classifier, "hold", None) == TEXT else TEXT
+    with text_file(folder / f"{split}.jsonl") as file:
+        rows = _rows(data, scored, extraction, field)
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     return done.failures
 
 
@@ -80,8 +105,3 @@ def _cut(explanation: Explanation, extraction: Extraction, field: str) -> str:
     words = [(u, s) for u, s in zip(explanation.units, explanation.scores, strict=True) if u.field == field]
     kept = chosen([score for _, score in words], extraction.ratio, extraction.rationale, extraction.order)
     return joined([words[place][0] for place in kept])
-
-
-def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
-    with text_file(path) as file:
-        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
 from transformers import TrainerCallback
 
-from veridical.core.errors import InputError, StorageError, UsageError
-from veridical.core.storage import OutputLock
+from veridical.core.errors import InputError, UsageError
+from veridical.core.progress import Watch
+from veridical.core.run_record import TrainRecord
 from veridical.data import Dataset, in_split, load, to_train_on
+from veridical.masking import Engine
 from veridical.models import Classifier
-from veridical.models.loader import RUN_FILE
 from veridical.models.new import start
-from veridical.objectives import OBJECTIVES
+from veridical.objectives import OBJECTIVES, Objective
+from veridical.run.folder import RunFolder, is_main
 from veridical.run.handle import versions
-from veridical.training import Schedule, fit
+from veridical.training.callback import WatchCallback
 from veridical.training.evaluation import evaluate
-from veridical.training.fit import check_classes, remove_checkpoints
+from veridical.training.fit import check_classes, fit, remove_checkpoints
+from veridical.training.left_behind import save_trained
+from veridical.training.schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -45,32 +45,34 @@ def train(
     *,
     model: str = "embedded",
     dev: str | None = None,
-    objective: str = "cross-entropy",
+    objective: str | PathLike[str] | Objective = "cross-entropy",
     schedule: Schedule | None = None,
-    settings: dict[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
     callbacks: Sequence[TrainerCallback] = (),
+    watch: Watch | None = None,
 ) -> Trained:
     """Train on a data set and save the best model by its dev split; the test split, if any, is only reported on.
 
     A second call with the same arguments goes on from the last checkpoint, or finds the finished model.
     """
-    schedule = schedule or Schedule()
-    folder = Path(out)
-    spec = _spec(data, model, dev, objective, schedule, settings or {})
-    if done := _finished(folder, spec):
-        return done
+    schedule, watch, folder = schedule or Schedule(), watch or Watch(), Path(out)
+    loss = OBJECTIVES.create(objective)
+    schedule.require_logger()
+    run, record = RunFolder(folder), _record(data, model, dev, loss, schedule, settings or {})
+    if (before := run.previous(record)) and before.done:
+        Classifier.load(folder)  # a record without its model is no finished run
+        return Trained(str(folder), before.dev, before.test, 0, was_done=True)
     examples, held_out, test = _splits(data, dev)
     classifier = start(model, examples, _labels(examples), schedule.seed, **(settings or {}))
     if test:
         classifier.gold(test.examples)  # a label that it does not know is named now, not after the training
-    with _sole_writer(folder):
-        _write(folder / RUN_FILE, {**spec, "done": False})
-        fitted = fit(classifier, OBJECTIVES.create(objective), examples, held_out, folder, schedule, callbacks)
-        figures = evaluate(classifier, test) if test else {}
-        if _is_main():
-            classifier.save(folder)
-            history = list(fitted.history)
-            _write(folder / RUN_FILE, {**spec, "dev": fitted.dev, "test": figures, "history": history, "done": True})
+    with run.held(record):
+        told = [WatchCallback(watch), *callbacks]
+        fitted = fit(classifier, loss, examples, held_out, folder, schedule, told)
+        figures = evaluate(classifier, test, Engine(watch=lambda _rows: watch.check())) if test else {}
+        if is_main():
+            save_trained(classifier, fitted.objective, folder)
+            run.write(replace(record, dev=fitted.dev, test=figures, history=list(fitted.history), done=True))
             remove_checkpoints(folder)
     return Trained(str(folder), fitted.dev, figures, fitted.resumed_from)
 
@@ -99,67 +101,18 @@ def _labels(examples: Dataset) -> tuple[str, ...]:
     return () if examples.is_regression else examples.labels
 
 
-def _spec(
-    data: str, model: str, dev: str | None, objective: str, schedule: Schedule, settings: dict[str, Any]
-) -> dict[str, Any]:
-    return {
-        "data": data,
-        "dev_data": dev,
-        "model": model,
-        "objective": OBJECTIVES.spec(OBJECTIVES.create(objective)),
-        "schedule": asdict(schedule),
-        "settings": settings,
-        "versions": versions(),
-    }
-
-
-def _finished(folder: Path, spec: dict[str, Any]) -> Trained | None:
-    """The finished run in a folder, if it is this one; a folder that holds another run is refused."""
-    path = folder / RUN_FILE
-    if not path.exists():
-        return None
-    try:
-        record = json.loads(path.read_text())
-    except json.JSONDecodeError as error:
-        raise StorageError(f"{path} is damaged: {error}", remedy="Choose another --out.") from error
-    differing = [key for key in spec if key != "versions" and record.get(key) != json.loads(json.dumps(spec[key]))]
-    if differing:
-        raise UsageError(
-            f"{folder} holds another run, which differs in: {', '.join(differing)}", remedy="Choose another --out."
-        )
-    if not record.get("done"):
-        return None
-    Classifier.load(folder)  # a record without its model is no finished run
-    return Trained(str(folder), record["dev"], record["test"], 0, was_done=True)
-
-
-@contextmanager
-def _sole_writer(folder: Path) -> Iterator[None]:
-    """Nobody else trains into the folder meanwhile, and a disk that is full is said to be full."""
-    lock = None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = OutputLock(folder) if _is_main() else None
-        yield
-    except (OSError, SafetensorError) as error:
-        remedy = "Free some space or choose another --out; the same command goes on from the last checkpoint."
-        raise StorageError(f"cannot write to {folder}: {error}", remedy=remedy) from error
-    finally:
-        if lock is not None:
-            lock.release()
-
-
-def _is_main() -> bool:
-    """Whether this process writes; of several that train together, only the first does."""
-    return os.environ.get("RANK", "0") == "0"
-
-
-def _write(path: Path, record: dict[str, Any]) -> None:
-    if not _is_main():
-        return
-    unfinished = path.with_suffix(".tmp")
-    unfinished.write_text(json.dumps(record, indent=2, allow_nan=True) + "\n")
-    unfinished.replace(path)
+def _record(
+    data: str, model: str, dev: str | None, objective: Objective, schedule: Schedule, settings: Mapping[str, Any]
+) -> TrainRecord:
+    return TrainRecord(
+        data=data,
+        dev_data=dev,
+        model=model,
+        objective=OBJECTIVES.spec(objective),
+        schedule=asdict(schedule),
+        settings=dict(settings),
+        versions=versions(),
+    )
 
 
 @dataclass(frozen=True)
@@ -177,19 +130,18 @@ def train_seeds(
     seeds: Sequence[int],
     *,
     schedule: Schedule | None = None,
-    starting: Callable[[int], None] = lambda _seed: None,
+    watch: Watch | None = None,
     **rest: Any,
 ) -> list[Trained]:
     """Train once for each seed: into `out` itself for one seed, into `out/seed-N` for several.
 
-    What is already trained is not trained again. `starting` is called with each seed before its turn; the other
-    arguments are those of `train`.
+    What is already trained is not trained again. The other arguments are those of `train`.
     """
-    done = []
+    watch, done = watch or Watch(), []
     for seed in seeds:
-        starting(seed)
         own = replace(schedule or Schedule(), seed=seed)
-        done.append(train(data, folder_of(out, seed, seeds), schedule=own, **rest))
+        part = watch.within(f"seed {seed}") if len(seeds) > 1 else watch
+        done.append(train(data, folder_of(out, seed, seeds), schedule=own, watch=part, **rest))
     return done
 
 

@@ -2,69 +2,49 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
 from os import PathLike
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, ClassVar
 
 from veridical.audits import Audit
 from veridical.audits.job import audit
 from veridical.audits.plan import methods_of, metrics_of
-from veridical.audits.publication import publish
-from veridical.audits.statistics.findings import Contrast
-from veridical.audits.statistics.tables import directed
+from veridical.audits.statistics.findings import plain
 from veridical.core.errors import UsageError
-from veridical.core.progress import Progress
+from veridical.core.progress import Watch
+from veridical.core.run_record import RunRecord
+from veridical.core.storage import write_json
 from veridical.data import Dataset, in_split, load
 from veridical.data.name import file_name
 from veridical.explainers import EXPLAINERS
 from veridical.metrics import METRICS
-from veridical.models import Classifier
 from veridical.objectives import OBJECTIVES
+from veridical.run.folder import RunFolder
+from veridical.run.handle import versions
 from veridical.run.train import Trained, train
+from veridical.studies.decision import Choice, decide
 from veridical.training import Schedule
+
+CHOICE_FILE = "choice.json"
 
 METRIC = "normalised-aopc(exact=4, beam=1, most=8)"
 """What decides unless something else is said: values of models compare, and a text takes some 80 questions."""
 
-_TOLERANCE = 1e-9
 
+@dataclass(frozen=True, kw_only=True)
+class ChoiceRecord(RunRecord):
+    """What the trainings of a folder share. Objectives and what decides may differ from call to call."""
 
-@dataclass(frozen=True)
-class Candidate:
-    """An objective, its trainings, and the mean of the metric over documents for each of them.
+    job: ClassVar[str] = "choose"
 
-    `skill` is the mean over seeds of the dev figure that checkpoints were kept by. `contrast` is the first candidate
-    minus this one, paired by document after averaging over seeds. One that lost too much skill is not `eligible`.
-    """
-
-    objective: str
-    trained: tuple[Trained, ...]
-    means: tuple[float, ...]
-    skill: float
-    eligible: bool
-    contrast: Contrast | None
-
-    @property
-    def mean(self) -> float:
-        return statistics.fmean(self.means)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """All candidates, and the one that does best by a metric of a method; `figure` is what `skill` means."""
-
-    method: str
-    metric: str
-    greater_is_better: bool
-    figure: str
-    candidates: tuple[Candidate, ...]
-    best: Candidate
+    data: str
+    dev_data: str | None
+    model: str
+    schedule: dict[str, Any]
+    settings: dict[str, Any]
 
 
 def choose(
@@ -76,34 +56,49 @@ def choose(
     metric: str = METRIC,
     documents: int = 100,
     lose: float | None = 0.02,
+    model: str = "embedded",
+    dev: str | None = None,
+    settings: Mapping[str, Any] | None = None,
     seeds: Sequence[int] = (0,),
     schedule: Schedule | None = None,
-    progress: Progress = lambda _what, _done, _total: None,
-    **rest: Any,
+    watch: Watch | None = None,
 ) -> Choice:
     """Train with each objective and each seed, and see on the dev split whose explanations are best.
 
     The first `documents` of the split are audited. A candidate that is worse than the first by more than `lose`, in the
     dev figure that checkpoints are kept by, cannot be chosen; None lets any win. Models are kept in
-    `model_folder(out, objective, seed)`, and the same call goes on where an earlier one stopped. The other arguments
-    are those of `train`.
+    `model_folder(out, objective, seed)`, the choice in `choice.json`, and the same call goes on where an earlier one
+    stopped. `model`, `dev`, `settings` and `schedule` are those of `train`.
     """
+    schedule, watch = schedule or Schedule(), watch or Watch()
+    schedule.require_logger()
     wanted = list(dict.fromkeys(OBJECTIVES.written(OBJECTIVES.create(each)) for each in objectives))
     if len(wanted) < 2:
         raise UsageError("there is nothing to choose from", remedy="Give at least two different objectives.")
     method, metric = _one_method(method), _one_metric(metric)
-    examples = load(rest.get("dev") or in_split(data, "dev"))[:documents]
-    trained, audits = list[list[Trained]](), list[list[Audit]]()
-    for objective in wanted:
-        trained.append([])
-        audits.append([])
-        for seed in seeds:
-            folder, own = model_folder(out, objective, seed), replace(schedule or Schedule(), seed=seed)
-            progress(f"training with {objective}, seed {seed}", 0, 1)
-            trained[-1].append(train(data, folder, objective=objective, schedule=own, **rest))
-            goal, told = folder.parent / "audit-dev", f"{objective}, seed {seed}"
-            audits[-1].append(_judged(audit_folder(folder, examples, method, metric, goal, told, progress), method))
-    return _choice(wanted, trained, audits, method, (schedule or Schedule()).metric, lose)
+    examples = load(dev or in_split(data, "dev"))[:documents]
+    run, record = RunFolder(out), _record(data, model, dev, schedule, settings or {})
+    trained, audits = dict[str, list[Trained]](), dict[str, list[Audit]]()
+    with run.held(record):
+        for objective, seed in product(wanted, seeds):
+            folder, part = model_folder(out, objective, seed), watch.within(f"{objective}, seed {seed}")
+            done = train(
+                data,
+                folder,
+                model=model,
+                dev=dev,
+                objective=objective,
+                schedule=replace(schedule, seed=seed),
+                settings=settings,
+                watch=part,
+            )
+            found = audit_folder(folder, examples, method, metric, folder.parent / "audit-dev", part)
+            trained.setdefault(objective, []).append(done)
+            audits.setdefault(objective, []).append(_with_method(found, method))
+        choice = decide(trained, audits, method, schedule.metric, lose)
+        write_json(run.path / CHOICE_FILE, plain(choice))
+        run.write(replace(record, done=True))
+    return choice
 
 
 def model_folder(out: str | PathLike[str], objective: str, seed: int) -> Path:
@@ -112,22 +107,20 @@ def model_folder(out: str | PathLike[str], objective: str, seed: int) -> Path:
     return Path(out) / file_name(written) / f"seed-{seed}" / "model"
 
 
-def audit_folder(
-    model: Path, examples: Dataset, methods: str, metrics: str, out: Path, told: str, progress: Progress
-) -> Audit:
+def audit_folder(model: Path, examples: Dataset, methods: str, metrics: str, out: Path, watch: Watch) -> Audit:
     """Audit one of several models that are compared: without times and reversed orders, which say nothing of that."""
-    found = audit(
-        Classifier.load(model),
-        examples,
-        methods,
-        metrics,
-        out=out,
-        timed=0,
-        reverse=False,
-        progress=lambda what, done, total: progress(f"{told}: {what}", done, total),
+    return audit(model, examples, methods, metrics, out=out, timed=0, reverse=False, watch=watch)
+
+
+def _record(data: str, model: str, dev: str | None, schedule: Schedule, settings: Mapping[str, Any]) -> ChoiceRecord:
+    return ChoiceRecord(
+        data=data,
+        dev_data=dev,
+        model=model,
+        schedule=asdict(replace(schedule, seed=0)),  # each seed is a training of its own
+        settings=dict(settings),
+        versions=versions(),
     )
-    publish(out)
-    return found
 
 
 def _one_method(text: str) -> str:
@@ -148,7 +141,7 @@ def _one_metric(text: str) -> str:
     return METRICS.written(metrics[0])
 
 
-def _judged(found: Audit, method: str) -> Audit:
+def _with_method(found: Audit, method: str) -> Audit:
     """An audit that has what decides; a method that the model has no means for is left out of it."""
     if all(each.name != method for each in found.methods):
         raise UsageError(
@@ -156,42 +149,3 @@ def _judged(found: Audit, method: str) -> Audit:
             remedy="Choose by another method.",
         )
     return found
-
-
-def _values(audits: Sequence[Audit], method: str) -> NDArray[np.float64]:
-    """A number for each seed and document, [S, D]."""
-    return np.stack([found.values(found.metrics[0].name, method) for found in audits])
-
-
-def _choice(
-    objectives: Sequence[str],
-    trained: Sequence[Sequence[Trained]],
-    audits: Sequence[Sequence[Audit]],
-    method: str,
-    figure: str | None,
-    lose: float | None,
-) -> Choice:
-    audited, values = audits[0][0].metrics[0], [_values(each, method) for each in audits]
-    figure = figure or next(name for name in ("pearson", "accuracy") if name in trained[0][0].dev)
-    skills = [statistics.fmean(each.dev[figure] for each in runs) for runs in trained]
-    sign = -1 if figure == "loss" else 1
-    means = [each.mean(0) for each in values]
-    contrasts = directed(
-        [means[0] - each for each in means[1:]], [audited.greater_is_better] * len(means[1:]), "bootstrap"
-    )
-    candidates = tuple(
-        Candidate(
-            objective,
-            tuple(runs),
-            tuple(np.nanmean(found, 1).tolist()),
-            skill,
-            lose is None or sign * (skills[0] - skill) <= lose + _TOLERANCE,
-            contrast,
-        )
-        for objective, runs, found, skill, contrast in zip(
-            objectives, trained, values, skills, [None, *contrasts], strict=True
-        )
-    )
-    up = 1 if audited.greater_is_better else -1
-    best = max((each for each in candidates if each.eligible), key=lambda each: up * each.mean)
-    return Choice(method, audited.name, audited.greater_is_better, figure, candidates, best)

@@ -1,34 +1,30 @@
-"""What a study found, and its tables."""
+"""What a study found: lines of numbers, compared with the first variant and with what was published."""
 
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veridical.audits import Audit
 from veridical.audits.record import FLOOR
-from veridical.audits.statistics.findings import Contrast, plain
-from veridical.audits.statistics.tables import directed, turned_around
-from veridical.studies.study import Study, written_preset, written_site
-
-Floats = NDArray[np.float64]
+from veridical.audits.statistics.findings import Contrast
+from veridical.audits.statistics.tables import contrasts
+from veridical.studies.decision import Floats, aligned
+from veridical.studies.study import Study, written_data_set, written_preset
 
 
 @dataclass(frozen=True)
 class VariantRuns:
-    """All seeds of one variant that was trained at a site and is looked at in a place.
+    """All seeds of one variant that was trained on a data set and is looked at in a place.
 
     `figures` are numbers of the models themselves, a list over seeds for each name and method (empty where none has a
     part in it).
     """
 
-    site: str
+    data_set: str
     place: str
     variant: str
     objective: str
@@ -37,7 +33,7 @@ class VariantRuns:
 
     def values(self, metric: str, method: str, documents: Sequence[str]) -> Floats:
         """One number per seed and document, [S, D]; NaN where an audit has none."""
-        return np.stack([_aligned(audit, metric, method, documents) for audit in self.audits])
+        return aligned(self.audits, metric, method, documents)
 
     @property
     def documents(self) -> list[str]:
@@ -54,7 +50,7 @@ class Line:
     data.
     """
 
-    site: str
+    data_set: str
     place: str
     variant: str
     metric: str
@@ -69,16 +65,17 @@ class Line:
 
 @dataclass(frozen=True)
 class Results:
-    """All lines of a study in one size, and what each variant was trained with, after tuning, at each site.
+    """All lines of a study in one size, and what each variant was trained with, after tuning, on each data set.
 
-    `setting` is said of all sites, `sites` of each: model, seeds and lengths of training, and how much of which data.
+    `setting` says in words what all data sets share: model, seeds and lengths of training. `data_sets` says of each how
+    much of which data it is.
     """
 
     study: str
     title: str
     size: str
     setting: str
-    sites: Mapping[str, str]
+    data_sets: Mapping[str, str]
     lines: tuple[Line, ...]
     objectives: Mapping[str, Mapping[str, str]]
 
@@ -87,12 +84,14 @@ def results_of(study: Study, size: str, runs: Sequence[VariantRuns]) -> Results:
     """Put the runs of a study together; all its tests are corrected as one family."""
     objectives: dict[str, dict[str, str]] = {}
     for each in runs:
-        objectives.setdefault(each.site, {})[each.variant] = each.objective
+        objectives.setdefault(each.data_set, {})[each.variant] = each.objective
     lines = [line for each in runs for line in (*_figures(study, each), *_metrics(study, each))]
     preset = study.presets[size]
-    sites = {site.name: written_site(site) for site in preset.sites if site.name in objectives}
+    data_sets = {
+        data_set.name: written_data_set(data_set) for data_set in preset.data_sets if data_set.name in objectives
+    }
     tested = tuple(_tested(study, lines, runs))
-    return Results(study.name, study.title, size, written_preset(preset), sites, tested, objectives)
+    return Results(study.name, study.title, size, written_preset(preset), data_sets, tested, objectives)
 
 
 def _figures(study: Study, runs: VariantRuns) -> Iterator[Line]:
@@ -112,115 +111,36 @@ def _metrics(study: Study, runs: VariantRuns) -> Iterator[Line]:
 
 def _line(study: Study, runs: VariantRuns, metric: str, method: str, values: Sequence[float]) -> Line:
     spread = statistics.stdev(values) if len(values) > 1 else 0.0
-    line = Line(runs.site, runs.place, runs.variant, metric, method, statistics.fmean(values), spread, len(values))
+    line = Line(runs.data_set, runs.place, runs.variant, metric, method, statistics.fmean(values), spread, len(values))
     return replace(line, published=_published(study, line))
 
 
 def _published(study: Study, line: Line) -> float | None:
     """What the paper reports; it did so for the data a model was trained on."""
-    place = (line.site, line.variant, line.metric.partition("(")[0], line.method)
-    known = {(each.site, each.variant, each.metric, each.method): each.value for each in study.published}
-    return known.get(place) if line.place == line.site else None
+    place = (line.data_set, line.variant, line.metric.partition("(")[0], line.method)
+    known = {(each.data_set, each.variant, each.metric, each.method): each.value for each in study.published}
+    return known.get(place) if line.place == line.data_set else None
 
 
 def _tested(study: Study, lines: Sequence[Line], runs: Sequence[VariantRuns]) -> Iterator[Line]:
     """The same lines with the contrast to the first variant, where there are documents to compare."""
     first = next(iter(study.variants))
     found = {
-        (each.site, each.place, each.variant, audited.name): each
+        (each.data_set, each.place, each.variant, audited.name): each
         for each in runs
         for audited in (each.audits[0].metrics if each.audits else ())
     }
     tested = [line for line in lines if line.greater_is_better is not None and line.variant != first]
     differences = [_difference(found, first, line) for line in tested]
-    contrasts = directed(differences, [bool(line.greater_is_better) for line in tested], "bootstrap")
-    known = {id(line): contrast for line, contrast in zip(tested, contrasts, strict=True)}
+    compared = contrasts(differences, [bool(line.greater_is_better) for line in tested])
+    known = {id(line): contrast for line, contrast in zip(tested, compared, strict=True)}
     return (replace(line, contrast=known.get(id(line))) for line in lines)
 
 
 def _difference(found: Mapping[tuple[str, str, str, str], VariantRuns], first: str, line: Line) -> Floats:
     """The first variant minus that of a line, after averaging over seeds: one number per document."""
-    plain, other = (found[line.site, line.place, variant, line.metric] for variant in (first, line.variant))
+    plain, other = (found[line.data_set, line.place, variant, line.metric] for variant in (first, line.variant))
     documents = plain.documents
     means = [runs.values(line.metric, line.method, documents).mean(0) for runs in (plain, other)]
     difference: Floats = means[0] - means[1]
     return difference
-
-
-def _aligned(audit: Audit, metric: str, method: str, documents: Sequence[str]) -> Floats:
-    found = dict(zip([document.id for document in audit.documents], audit.values(metric, method), strict=True))
-    return np.array([found.get(document, np.nan) for document in documents])
-
-
-def markdown(results: Results) -> str:
-    """A table for each metric: how every variant does in every place, beside what was published."""
-    metrics = list(dict.fromkeys(line.metric for line in results.lines))
-    parts = [f"# {results.study}: {results.title}", _told(results), _in_short(results.lines)]
-    parts += [_table(metric, [line for line in results.lines if line.metric == metric]) for metric in metrics]
-    return "\n\n".join(parts) + "\n"
-
-
-def as_json(results: Results) -> dict[str, Any]:
-    """The results as data; numbers that do not exist are null."""
-    told: dict[str, Any] = plain(results)
-    return told
-
-
-def _told(results: Results) -> str:
-    sites = [
-        f"- {site}: {results.sites[site]}. "
-        + ", ".join(f"{variant}: `{objective}`" for variant, objective in found.items())
-        for site, found in results.objectives.items()
-    ]
-    how = (
-        f"Size `{results.size}`: {results.setting}. Mean over seeds (standard deviation over seeds). `better` and "
-        "`worse` are against the first variant: paired signed-rank tests by document after averaging over seeds, "
-        "corrected over the whole study (Holm). The difference is this variant minus the first, with its 95% interval."
-    )
-    return "\n".join([how, "", "Trained and looked at:", "", *sites])
-
-
-def _in_short(lines: Sequence[Line]) -> str:
-    """How often each variant did better or worse than the first, metric by metric."""
-    asked = [line for line in lines if line.contrast]
-    counts = Counter((line.metric, line.variant, line.contrast.second) for line in asked if line.contrast)
-    rows = [
-        f"- {metric}, {variant}: better in {counts[metric, variant, 'better']}, worse in "
-        f"{counts[metric, variant, 'worse']}, cannot tell in {counts[metric, variant, 'cannot tell']}"
-        for metric, variant in dict.fromkeys((line.metric, line.variant) for line in asked)
-    ]
-    return "\n".join(["Methods and places in which a variant differs from the first:", "", *rows])
-
-
-def _table(metric: str, lines: list[Line]) -> str:
-    head = "| trained on | looked at | method | variant | mean (std) | minus the first | published |"
-    rows = [_row(line) for line in lines]
-    return "\n".join([f"## {metric}", "", head, "|" + " --- |" * 7, *rows])
-
-
-def _row(line: Line) -> str:
-    published = "" if line.published is None else f"{line.published:.2f}"
-    place = "" if line.place == line.site else line.place
-    cells = [
-        line.site,
-        place,
-        line.method,
-        line.variant,
-        f"{line.mean:.3f} ({line.std:.3f})",
-        _against(line),
-        published,
-    ]
-    return "| " + " | ".join(cells) + " |"
-
-
-def _against(line: Line) -> str:
-    if line.contrast is None:
-        return ""
-    found = turned_around(line.contrast)
-    interval = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
-    mark = "" if found.verdict == "cannot tell" else f"**{line.contrast.second}** "
-    return f"{mark}{interval}, p {_p(found.adjusted)}"
-
-
-def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"

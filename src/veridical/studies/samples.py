@@ -1,4 +1,4 @@
-"""The data of a site: a whole data set by its name, or parts of its splits in a folder of the study's own."""
+"""The data of a study: a whole data set by its name, or parts of its splits in a folder of the study's own."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from veridical.data.name import select
 from veridical.studies.study import Sizes, StudyData
 
 
-def data_of(site: StudyData, folder: Path) -> str:
-    """The name that loads the data of a site; drawn parts are written to the folder once."""
-    if site.sizes is None:
-        return site.data
-    for split, count in (("train", site.sizes.train), ("dev", site.sizes.dev), ("test", site.sizes.test)):
+def data_of(data_set: StudyData, folder: Path) -> str:
+    """The name that loads a data set of a study; drawn parts are written to the folder once."""
+    if data_set.sizes is None:
+        return data_set.data
+    for split, count in (("train", data_set.sizes.train), ("dev", data_set.sizes.dev), ("test", data_set.sizes.test)):
         goal = folder / f"{split}.jsonl"
         if not goal.exists():
             goal.parent.mkdir(parents=True, exist_ok=True)
-            whole = load(in_split(site.data, split))
+            whole = load(in_split(data_set.data, split))
             with text_file(goal) as file:
-                file.writelines(_line(example) for example in _drawn(whole, split, count, site.sizes))
+                file.writelines(_line(example) for example in _drawn(whole, split, count, data_set.sizes))
     return str(folder)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from veridical.training.schedule import DevFigure, Schedule
+from veridical.training.schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,13 @@ class Sizes:
 
 @dataclass(frozen=True)
 class StudyData:
-    """A data set in a study, by its name: what models are trained on, and of what they are audited.
+    """A data set in a study: what models are trained on, and which of its examples they are audited on.
 
-    The first `audited` examples of its test split are (None: all of it), and the first `attacked`. `elsewhere` names
-    other data that the same models are audited on without more training. `ratio` is the share of a text that its
-    rationales keep; without one no classifier is trained on rationales here. `settings` are of the model, as
-    `max_length`. The `schedule` is that of the size, unless the site has its own.
+    `name` is how tables call it, `data` is what it is loaded by. The first `audited` examples of its test split are
+    audited (None: all of them), and the first `attacked` are attacked. `elsewhere` names other data that the same
+    models are audited on without more training. `ratio` is the share of a text that its rationales keep; without one no
+    classifier is trained on rationales. `settings` are of the model, as `max_length`. The `schedule` is that of the
+    preset, unless the data set has its own.
     """
 
     name: str
@@ -46,21 +47,23 @@ class StudyData:
 
 @dataclass(frozen=True)
 class Preset:
-    """A size of a study: which data and how much of it, which model, how many seeds, how long to train."""
+    """A size of a study: which data and how much of it, which model, how many seeds, how long to train.
 
-    sites: tuple[StudyData, ...]
+    Where a variant has several objectives, the first `tune_on` documents of the dev split decide between them.
+    """
+
+    data_sets: tuple[StudyData, ...]
     model: str = "embedded"
     seeds: tuple[int, ...] = (0, 1, 2)
     schedule: Schedule = field(default_factory=Schedule)
     tune_on: int = 100
-    """How many documents of the dev split decide between settings."""
 
 
 @dataclass(frozen=True)
 class Figure:
     """A published number: a metric of a method for models trained in one way (`variant`) on a data set."""
 
-    site: str
+    data_set: str
     variant: str
     metric: str
     method: str
@@ -71,14 +74,13 @@ class Figure:
 class Study:
     """A study as data.
 
-    `variants` are ways to train, by name: the first is what the others are compared with. One with several objectives
-    is tuned: the one with the best `tune_by` metric of the `tune_with` method on the dev split is taken. A variant that
-    `follows` another takes the objective in the same place of its own list, so that a control has the weight of
-    what it controls for; it is done where sites have a ratio. Checkpoints are kept by `kept_by` on the dev split.
+    `variants` are ways to train, by name: the first is what the others are compared with. A variant with several
+    objectives is tuned: the dev split decides which of them is taken. A variant that `follows` another takes the
+    objective in the same place of its own list, so that a control has the weight of what it controls for; it is trained
+    where a data set has a ratio. `best_by` is the dev figure that the best checkpoint is kept by.
 
-    Models of each variant are audited by `methods` and `metrics`, and by the `attack`, if it has one; where a site has
-    a ratio, rationales by `fresh_with` train a classifier that sees nothing else. `alike` is the method whose
-    explanations are compared between seeds, and with those of a model that is not trained.
+    Models of each variant are audited by `methods` and `metrics`, and by the `attack`, if there is one. The
+    explanations of `likeness_method` are compared between seeds, and with those of a model that is not trained.
     """
 
     name: str
@@ -88,11 +90,8 @@ class Study:
     metrics: str
     presets: Mapping[str, Preset]
     follows: Mapping[str, str] = field(default_factory=dict)
-    best_by: DevFigure = "macro_f1"
-    tune_by: str = "decision-flip"
-    tune_with: str = "attention"
+    best_by: str = "macro_f1"
     attack: str | None = None
-    fresh_with: str = "attention"
     likeness_method: str | None = None
     published: tuple[Figure, ...] = ()
 
@@ -105,16 +104,20 @@ def written_preset(preset: Preset) -> str:
     return f"model {preset.model}, {plan.epochs:g} epochs in batches of {plan.batch_size}{rates}, seeds {seeds}"
 
 
-def written_site(site: StudyData) -> str:
+def written_data_set(data_set: StudyData) -> str:
     """How much of which data, in words."""
-    told = [f"the whole of {site.data}"]
-    if site.sizes:
-        sizes = f"{site.sizes.train:,} / {site.sizes.dev:,} / {site.sizes.test:,}"
-        equally = ", equally by class for training" if site.sizes.balanced else ""
-        told = [f"at most {sizes} texts drawn from train, dev and test of {site.data}{equally}"]
-    told += [f"{site.audited} audited" if site.audited else "all of test audited"]
-    told += [f"elsewhere {data}" for data in site.elsewhere.values()]
-    told += [f"rationales of {site.ratio:.0%}"] if site.ratio else []
-    told += [f"{name} {value}" for name, value in site.settings.items()]
-    told += [f"{site.schedule.epochs:g} epochs", f"batches of {site.schedule.batch_size}"] if site.schedule else []
+    told = [f"the whole of {data_set.data}"]
+    if data_set.sizes:
+        sizes = f"{data_set.sizes.train:,} / {data_set.sizes.dev:,} / {data_set.sizes.test:,}"
+        equally = ", equally by class for training" if data_set.sizes.balanced else ""
+        told = [f"at most {sizes} texts drawn from train, dev and test of {data_set.data}{equally}"]
+    told += [f"{data_set.audited} audited" if data_set.audited else "all of test audited"]
+    told += [f"elsewhere {data}" for data in data_set.elsewhere.values()]
+    told += [f"rationales of {data_set.ratio:.0%}"] if data_set.ratio else []
+    told += [f"{name} {value}" for name, value in data_set.settings.items()]
+    told += (
+        [f"{data_set.schedule.epochs:g} epochs", f"batches of {data_set.schedule.batch_size}"]
+        if data_set.schedule
+        else []
+    )
     return "; ".join(told)

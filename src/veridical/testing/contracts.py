@@ -19,8 +19,9 @@ from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Engine, Eraser
 from veridical.masking.erasers import positions
 from veridical.models import Classifier
+from veridical.models.learned import Learned
 from veridical.objectives import OBJECTIVES, CrossEntropy, Objective, Sum
-from veridical.objectives.base import forward, prepare
+from veridical.objectives.base import explainers_of, forward, modules_in, prepare
 from veridical.run.checks.invariance import gaps
 from veridical.run.explain import explain
 from veridical.testing.samples import Sample, text_classifier
@@ -46,7 +47,9 @@ def check_explainer(explainer: Explainer, sample: Callable[[], Sample] = text_cl
         _check_neighbours(explainer, classifier, examples)
         _check_padding(explainer, classifier, examples, scores)
     _check_file(explainer, classifier, examples)
-    if type(explainer) in EXPLAINERS.values():
+    if isinstance(explainer, Learned):
+        _check_folder(explainer, Case.bind(classifier, examples), scores)
+    elif type(explainer) in EXPLAINERS.values():
         assert EXPLAINERS.from_spec(EXPLAINERS.spec(explainer)) == explainer, "the spec does not rebuild the explainer"
 
 
@@ -75,10 +78,12 @@ def check_eraser(eraser: Eraser, sample: Callable[[], Sample] = text_classifier)
 def check_objective(objective: Objective, sample: Callable[[], Sample] = text_classifier) -> None:
     """An objective gives named finite scalars whose sum has finite gradients, can be added, and is free at weight 0.
 
-    The last is checked for the options it names as `weights`: with all of them at 0 it is plain training.
+    The last is checked for the options it names as `weights`: with all of them at 0 it is plain training. Weights of
+    its own must get gradients, too, and explainers that it leaves must come back from a folder as they were.
     """
     classifier, examples = sample()
-    terms = _terms(objective, classifier, examples)
+    ready = prepare(objective, classifier, examples)
+    terms = _terms(ready, classifier, examples)
     assert terms, "there is no term to minimise"
     for name, value in terms.items():
         assert value.dim() == 0, f"{name} is not a single number"
@@ -87,6 +92,11 @@ def check_objective(objective: Objective, sample: Callable[[], Sample] = text_cl
     gradients = [values.grad for values in _parameters(classifier) if values.grad is not None]
     assert gradients, "no weight has a gradient"
     assert all(torch.isfinite(gradient).all() for gradient in gradients), "a gradient is not finite"
+    for module in modules_in(ready):
+        assert any(values.grad is not None for values in module.parameters()), "none of its own weights has a gradient"
+    for explainer in explainers_of(ready).values():
+        case = Case.bind(classifier, examples)
+        _check_folder(explainer, case, explainer.scores(case).values)
     _check_sum(objective, terms, classifier, examples)
     _check_weights(objective, classifier, examples)
     if type(objective) in OBJECTIVES.values():
@@ -190,6 +200,15 @@ def _check_file(explainer: Explainer, classifier: Classifier, examples: list[Exa
             kept = [(each.scores, each.margins, each.measures) for each in read_all(path)]
             made = [(each.scores, each.margins, each.measures) for each in explanations]
             assert kept == made, f"scores, margins or measures do not survive {suffix}"
+
+
+def _check_folder(explainer: Explainer, case: Case, scores: Tensor) -> None:
+    """What an explainer has learned is the same after it was saved and loaded."""
+    with tempfile.TemporaryDirectory() as folder:
+        EXPLAINERS.save(explainer, folder)
+        loaded = EXPLAINERS.create(folder)
+    assert EXPLAINERS.spec(loaded) == EXPLAINERS.spec(explainer), "it does not come back from its folder"
+    _same(loaded.scores(case).values, scores, 0.0, "loaded from its folder it gives other scores")
 
 
 def _same(found: Tensor, expected: Tensor, tolerance: float, problem: str) -> None:

@@ -18,9 +18,9 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerFast
 
 from veridical.models.loader import wrap
+from veridical.models.pretrained import quietly
 from veridical.models.text_classifier import TextClassifier
 from veridical.models.tiny import label_names
-from veridical.models.transformer import quietly
 
 SENTENCES = (
     "A gorgeous, witty, seductive movie; don't miss it.",

@@ -1,6 +1,6 @@
-"""One fit loop for every objective, on the Hugging Face Trainer."""
+"""One fit loop for every objective, on the Hugging Face Trainer: `veridical.training.fit`."""
 
-from veridical.training.fit import Fitted, fit
+# Only the schedule is here: the command line shows its options, and must not wait for torch to do so.
 from veridical.training.schedule import Schedule
 
-__all__ = ["Fitted", "Schedule", "fit"]
+__all__ = ["Schedule"]

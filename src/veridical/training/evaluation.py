@@ -28,6 +28,11 @@ def evaluate(classifier: Classifier, examples: Sequence[Example], engine: Engine
     }
 
 
+def main_figure(classifier: Classifier) -> str:
+    """The figure that models of this kind are chosen by, unless somebody says otherwise."""
+    return "pearson" if classifier.is_regression else "accuracy"
+
+
 def macro_f1(predicted: Tensor, gold: Tensor) -> float:
     """The mean over the classes that occur of their F1."""
     scores = []

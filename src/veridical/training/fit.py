@@ -16,24 +16,34 @@ import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback, TrainingArguments
 from transformers.trainer_utils import set_seed
 
-from veridical.core.errors import InputError, ModelError, UsageError
+from veridical.core.component import unknown
+from veridical.core.errors import InputError, ModelError
 from veridical.core.example import Example
-from veridical.models.transformer import Transformer, quietly
+from veridical.models.pretrained import quietly
+from veridical.models.transformer import Transformer
 from veridical.objectives import OBJECTIVES, Objective
 from veridical.objectives.base import ATTENTIONS, prepare
 from veridical.objectives.sum import parts_of
 from veridical.training.attention_dropout import no_attention_dropout
+from veridical.training.evaluation import main_figure
+from veridical.training.left_behind import check_explainers
 from veridical.training.schedule import Schedule
 from veridical.training.trainer import CaseTrainer, Trainee
+
+_A_FEW = 4  # examples that show which figures there are
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """How a training went: the dev figures of the best checkpoint, every logged line, and the step it resumed from."""
+    """How a training went: the dev figures of the best checkpoint, every logged line, and the step it resumed from.
+
+    `objective` is the one that was trained: prepared for the data, and its own weights those of the best checkpoint.
+    """
 
     dev: dict[str, float]
     history: tuple[dict[str, float], ...]
     resumed_from: int
+    objective: Objective
 
 
 def fit(
@@ -45,22 +55,25 @@ def fit(
     schedule: Schedule | None = None,
     callbacks: Sequence[TrainerCallback] = (),
 ) -> Fitted:
-    """Train in place; afterwards the classifier has the weights of the best checkpoint by the dev metric.
+    """Train in place; afterwards classifier and objective have the weights of the best checkpoint by the dev metric.
 
     Checkpoints go to `out`/checkpoint-STEP; if there are some, training goes on from the last. The seed governs the
     order of examples and dropout; the head's first weights come with the classifier.
     """
     schedule = schedule or Schedule()
-    _check(classifier, objective, examples, dev, schedule.metric)
+    _check(classifier, objective, examples, dev)
     folder = Path(out)
     objective = prepare(objective, classifier, examples)
+    check_explainers(objective)
+    trainee = Trainee(classifier, objective)
+    metric = _metric(trainee, schedule, dev)
     set_seed(schedule.seed)
     trainer = CaseTrainer(
-        Trainee(classifier, objective),
+        trainee,
         examples,
         dev,
         schedule.head_rate or (1e-3 if _is_small(classifier) else 5e-4),
-        args=_arguments(classifier, schedule, len(examples), folder),
+        args=_arguments(classifier, schedule, metric, len(examples), folder),
         callbacks=[*_early_stopping(schedule), *callbacks],
     )
     trainer.remove_callback(PrinterCallback)
@@ -70,8 +83,9 @@ def fit(
     best = trainer.state.best_metric
     if best is None or not math.isfinite(best):
         raise ModelError("training diverged: the dev metric is not a number", remedy="Lower the learning rate.")
+    trainee.parts.eval()
     history = tuple(dict(line) for line in trainer.state.log_history)
-    return Fitted(_best_line(trainer, history), history, _step(last))
+    return Fitted(_best_line(trainer, history), history, _step(last), objective)
 
 
 def remove_checkpoints(out: str | PathLike[str]) -> None:
@@ -80,13 +94,7 @@ def remove_checkpoints(out: str | PathLike[str]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _check(
-    classifier: Transformer,
-    objective: Objective,
-    examples: Sequence[Example],
-    dev: Sequence[Example],
-    metric: str | None,
-) -> None:
+def _check(classifier: Transformer, objective: Objective, examples: Sequence[Example], dev: Sequence[Example]) -> None:
     for part in parts_of(objective):
         classifier.require(*part.needs, asker=OBJECTIVES.name_of(part))
     for split, chosen in (("training", examples), ("dev", dev)):
@@ -95,12 +103,15 @@ def _check(
         classifier.gold(chosen)  # an unknown label is named now, not after an epoch
     if not classifier.is_regression:
         check_classes(examples)
-    if metric not in (None, "loss") and classifier.is_regression != (metric == "pearson"):
-        task = "numbers" if classifier.is_regression else "classes"
-        raise UsageError(
-            f"models of {task} have no {metric} to keep the best checkpoint by",
-            remedy=f"Use {'pearson' if classifier.is_regression else 'accuracy, macro_f1'} or loss.",
-        )
+
+
+def _metric(trainee: Trainee, schedule: Schedule, dev: Sequence[Example]) -> str:
+    """The name of the figure that the best checkpoint is kept by, which classifier or objective must have."""
+    names = trainee.figures(dev[:_A_FEW])
+    wanted = schedule.metric or main_figure(trainee.classifier)
+    if wanted not in names:
+        raise unknown("dev figure", wanted, names)
+    return wanted
 
 
 def check_classes(examples: Sequence[Example]) -> None:
@@ -121,10 +132,9 @@ def _attention_as_needed(
     return no_attention_dropout(classifier, classifier.encode(list(examples[:2])))
 
 
-def _arguments(classifier: Transformer, schedule: Schedule, count: int, folder: Path) -> TrainingArguments:
+def _arguments(classifier: Transformer, schedule: Schedule, metric: str, count: int, folder: Path) -> TrainingArguments:
     steps = math.ceil(count / (schedule.batch_size * schedule.accumulate))
     check_every = max(1, math.ceil(steps / schedule.checks))
-    metric = schedule.metric or ("pearson" if classifier.is_regression else "accuracy")
     return TrainingArguments(
         output_dir=str(folder),
         num_train_epochs=schedule.epochs,
@@ -141,7 +151,7 @@ def _arguments(classifier: Transformer, schedule: Schedule, count: int, folder: 
         save_total_limit=2,
         load_best_model_at_end=True,
         metric_for_best_model=f"eval_{metric}",
-        greater_is_better=metric != "loss",
+        greater_is_better=not metric.endswith("loss"),
         logging_steps=max(1, check_every // 5),
         bf16=schedule.bf16,
         seed=schedule.seed,

@@ -10,11 +10,12 @@ from torch import Tensor, nn
 from torch.utils.data import Sampler
 from transformers import Trainer
 
+from veridical.core.errors import UsageError
 from veridical.core.example import IMAGE, Example
 from veridical.masking import Case
 from veridical.models import Batch
 from veridical.models.transformer import Transformer
-from veridical.objectives.base import Objective, forward
+from veridical.objectives.base import Objective, figures_of, forward, modules_in
 from veridical.objectives.sum import parts_of
 from veridical.training.evaluation import evaluate
 
@@ -53,7 +54,7 @@ class ByLength(Sampler[int]):
 
 
 class Trainee(nn.Module):
-    """What is trained: the model and, where it has any, the objective's own weights.
+    """What is trained: the model and, where it has any, the objective's own weights, in `parts`.
 
     Its forward makes the whole loss, so that wrappers for several devices see one ordinary module.
     """
@@ -62,13 +63,40 @@ class Trainee(nn.Module):
         super().__init__()
         self.model = classifier.model
         self.classifier = classifier
-        self.objective = objective
-        self.parts = nn.ModuleList(_modules_within(objective))
+        # In a tuple: torch would register an objective that is a module once more, under another name.
+        self._objective = (objective,)
+        self.parts = nn.ModuleList()
+        self.rates: list[float | None] = []
+        for part in parts_of(objective):
+            self._register(part)
+
+    @property
+    def objective(self) -> Objective:
+        """The objective, ready to be trained."""
+        return self._objective[0]
 
     def forward(self, batch: Batch) -> dict[str, Any]:
         output = forward(self.classifier, batch, self.objective.needs)
         terms = self.objective(Case.of_output(self.classifier, batch, output))
         return {"loss": torch.stack(list(terms.values())).sum(), "terms": terms}
+
+    def figures(self, examples: Sequence[Example]) -> dict[str, float]:
+        """The figures of the classifier and of the objective on some examples."""
+        self.parts.eval()  # the trainer switches them back before its next step
+        with torch.no_grad():
+            own = figures_of(self.objective, self.classifier, examples)
+        found = evaluate(self.classifier, examples)
+        if shared := sorted(found.keys() & own.keys()):
+            name = type(self.objective).__name__
+            raise UsageError(f"{name} has a dev figure {shared[0]!r}, as the classifier has", remedy="Rename it.")
+        return {**found, **own}
+
+    def _register(self, objective: Objective) -> None:
+        """Take in the modules of an objective that are not the model's own, each once, with their learning rate."""
+        for module in modules_in(objective):
+            if not any(module is known for known in self.modules()):
+                self.parts.append(module)
+                self.rates.append(getattr(objective, "rate", None))
 
 
 class CaseTrainer(Trainer):
@@ -103,7 +131,7 @@ class CaseTrainer(Trainer):
         super().log(logs, *args, **kwargs)
 
     def evaluate(self, *_: Any, metric_key_prefix: str = "eval", **__: Any) -> dict[str, float]:
-        found = evaluate(self.trainee.classifier, self.eval_dataset)
+        found = self.trainee.figures(self.eval_dataset)
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in found.items()}
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -111,33 +139,27 @@ class CaseTrainer(Trainer):
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         if self.optimizer is None:
-            rest = [name for name, _ in self.trainee.named_parameters() if not name.startswith(self._encoder_prefix)]
-            body = self._group(lambda name: name not in rest, self.args.learning_rate)
-            self.optimizer = torch.optim.AdamW([*body, *self._group(lambda name: name in rest, self.head_rate)])
+            decaying = set(self.get_decay_parameter_names(self.trainee))  # not biases and norms
+            groups: dict[tuple[float, bool], list[nn.Parameter]] = {}
+            for name, values in self.trainee.named_parameters():
+                groups.setdefault((self._rate(name), name in decaying), []).append(values)
+            self.optimizer = torch.optim.AdamW(
+                {"params": chosen, "lr": rate, "weight_decay": self.args.weight_decay if decays else 0.0}
+                for (rate, decays), chosen in groups.items()
+            )
         optimizer: torch.optim.Optimizer = self.optimizer
         return optimizer
 
-    @property
-    def _encoder_prefix(self) -> str:
-        return f"model.{self.trainee.model.base_model_prefix}."
-
-    def _group(self, belongs: Any, rate: float) -> list[dict[str, Any]]:
-        """Parameters at one rate, with weight decay for those that should decay (not biases and norms)."""
-        decaying = set(self.get_decay_parameter_names(self.trainee))
-        chosen = [(name, values) for name, values in self.trainee.named_parameters() if belongs(name)]
-        return [
-            {"params": [v for n, v in chosen if n in decaying], "weight_decay": self.args.weight_decay, "lr": rate},
-            {"params": [v for n, v in chosen if n not in decaying], "weight_decay": 0.0, "lr": rate},
-        ]
+    def _rate(self, name: str) -> float:
+        """The learning rate of a parameter: the encoder's, the objective's for its own, or the head's."""
+        place, index, *_ = name.split(".")
+        if name.startswith(f"model.{self.trainee.model.base_model_prefix}."):
+            return float(self.args.learning_rate)
+        return (self.trainee.rates[int(index)] if place == "parts" else None) or self.head_rate
 
     def _get_train_sampler(self, *_: Any) -> ByLength:
         lengths = [_length(example) for example in self.train_dataset]
         return ByLength(lengths, self.args.per_device_train_batch_size, self.args.seed)
-
-
-def _modules_within(objective: Objective) -> list[nn.Module]:
-    """The modules among the parts of a sum; an objective that is a module itself is not meant."""
-    return [part for part in parts_of(objective) if isinstance(part, nn.Module) and part is not objective]
 
 
 def _length(example: Example) -> int:

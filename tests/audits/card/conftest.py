@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -10,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from veridical.audits import Audit, AuditedMethod, AuditedMetric, Document, Measurement
+from veridical.audits.statistics.findings import Agreement
 from veridical.core.example import Unit
 from veridical.core.explanation import Explanation
-from veridical.audits import Audit, Document, AuditedMetric, Measurement, AuditedMethod
 
 VOID = {"meta", "br", "wbr", "img", "line", "path", "circle", "rect"}
 METHODS = {
@@ -99,12 +101,30 @@ def audit_of(documents: int = 60, seed: int = 0) -> Audit:
         metrics=METRICS,
         rows=rows,
         skipped={"pos-importance": "the extra `tagger` is not installed"},
-        failures={"review-61": "the text is empty"} if documents else {},
+        failures={"review-61": {"attention": "the text is empty"}} if documents else {},
         warnings=("3 documents are longer than the model reads: 212 words were not seen.",),
         work={"queries": 41230, "forwards": 18904},
         versions={"veridical": "0.1.0", "torch": "2.9.1", "transformers": "5.20.0"},
-        settings={"command": "veridical audit runs/base --data 'reviews:test[:60]' --out audits/base", "seed": 0},
+        settings={"seed": 0},
     )
+
+
+def full_audit_of(documents: int = 60, seed: int = 0) -> Audit:
+    """The same with every part that a card can have: kinds of words, an attack, and how alike methods are."""
+    audit, chance = audit_of(documents, seed), np.random.default_rng(seed)
+    kinds = AuditedMetric("pos-importance", {"name": "pos-importance"}, True, meaning="Importance of open classes.")
+    attack = AuditedMetric("attack", {"name": "attack"}, False, percent=True, meaning="How often an attack succeeds.")
+    rows = [
+        Measurement(each.id, method, "pos-importance", float(chance.random()), details={"ADJ": 0.3, "NOUN": 0.1})
+        for each in audit.documents
+        for method in METHODS
+    ]
+    taken = {"right": 1.0, "queries": 5.0, "words": 20.0, "perturbed": 0.1}
+    rows += [Measurement(each.id, "the model", "attack", 1.0, details=taken) for each in audit.documents]
+    values = tuple(tuple(float(one == other) for other in METHODS) for one in METHODS)
+    likeness = Agreement("top words", "The share of first words in common.", tuple(METHODS), values)
+    metrics, rows = (*audit.metrics, kinds, attack), (*audit.rows, *rows)
+    return dataclasses.replace(audit, metrics=metrics, rows=rows, likeness=likeness)
 
 
 def explanations_of(audit: Audit, seed: int = 0) -> dict[str, list[Explanation]]:
@@ -134,31 +154,33 @@ def _rows(document: Document, chance: np.random.Generator) -> list[Measurement]:
     luck = chance.normal(0, 0.12)
     return [
         row
-        for audited in METRICS
+        for metric in METRICS
         for method, skill in METHODS.items()
         for order, gain in (("given", skill), ("reversed", -0.7 * skill))
-        if order == "given" or audited.name not in ("stability", "prediction-agreement")
-        for row in [_row(document, audited, method, order, gain + luck + chance.normal(0, 0.13), chance)]
+        if order == "given" or metric.name not in ("stability", "prediction-agreement")
+        for row in [_row(document, metric, method, order, gain + luck + chance.normal(0, 0.13), chance)]
     ]
 
 
-def _row(document: Document, audited: AuditedMetric, method: str, order: str, gain: float, chance: np.random.Generator) -> Measurement:
+def _row(
+    document: Document, metric: AuditedMetric, method: str, order: str, gain: float, chance: np.random.Generator
+) -> Measurement:
     start = {"comprehensiveness": 0.28, "sufficiency": 0.4, "decision-flip": 0.55, "auroc": 0.5, "stability": 0.3}
-    value = start.get(audited.kind, 0.6) + (gain if audited.greater_is_better else -gain)
+    value = start.get(metric.kind, 0.6) + (gain if metric.greater_is_better else -gain)
     details: dict[str, float] = {}
-    if audited.eraser == "delete" and method == "occlusion":
+    if metric.eraser == "delete" and method == "occlusion":
         value += 0.05
-    if audited.kind == "decision-flip":
+    if metric.kind == "decision-flip":
         value = min(1.0, max(0.05, round(value * 20) / 20))
         details = {"flipped": float(value < 1)}
-    if audited.kind == "prediction-agreement":
+    if metric.kind == "prediction-agreement":
         value = float(value > 0.6 + chance.normal(0, 0.1))
         details = {"class": float((document.target == "pos") == bool(value))}
-    if audited.kind == "auroc" and int(document.id.rpartition("-")[2]) % 7 == 0:
+    if metric.kind == "auroc" and int(document.id.rpartition("-")[2]) % 7 == 0:
         value = np.nan
     value = float(np.clip(value, 0, 1))
-    curve = tuple(float(np.clip(value * (0.25 + 2.4 * step), 0, 1)) for step in audited.steps)
-    return Measurement(document.id, method, audited.name, value, order, curve, details)
+    curve = tuple(float(np.clip(value * (0.25 + 2.4 * step), 0, 1)) for step in metric.steps)
+    return Measurement(document.id, method, metric.name, value, order, curve, details)
 
 
 def _explained(document: Document, text: str, method: AuditedMethod, chance: np.random.Generator) -> Explanation:
@@ -218,6 +240,12 @@ class Page(HTMLParser):
 def made_audit() -> Callable[..., Audit]:
     """Makes audits: of how many documents, with which seed."""
     return audit_of
+
+
+@pytest.fixture(scope="session")
+def made_full_audit() -> Callable[..., Audit]:
+    """Makes audits that have every part."""
+    return full_audit_of
 
 
 @pytest.fixture(scope="session")

@@ -28,8 +28,8 @@ def test_every_difference_is_shown_with_its_verdict(made_audit, read_page, tmp_p
     write_comparison(comparison, tmp_path / "page.html")
     page = read_page(tmp_path / "page.html")
     for each in comparison.differences:
-        audited = next(audited for audited in comparison.metrics if audited.name == each.metric)
-        assert score(each.contrast.mean, audited) in page.text
+        metric = next(metric for metric in comparison.metrics if metric.name == each.metric)
+        assert score(each.contrast.mean, metric) in page.text
     assert page.markup.count("<strong>second better</strong>") == 5  # each method by comprehensiveness
     assert "0.41" in page.text
     assert "Raw values of different models do not mean the same" in page.text
@@ -40,8 +40,8 @@ def test_every_difference_is_shown_with_its_verdict(made_audit, read_page, tmp_p
 
 def test_hostile_names_stay_text(made_audit, read_page, tmp_path: Path) -> None:
     comparison = compare(made_audit(6), better(made_audit(6)))
-    audited_metrics = tuple(dataclasses.replace(each, meaning=BAD) for each in comparison.metrics)
-    told = {"first": BAD, "second": BAD, "data": BAD, "metrics": audited_metrics, "left_out": {BAD: BAD}, "verdict": (BAD,)}
+    metrics = tuple(dataclasses.replace(each, meaning=BAD) for each in comparison.metrics)
+    told = {"first": BAD, "second": BAD, "data": BAD, "metrics": metrics, "left_out": {BAD: BAD}, "verdict": (BAD,)}
     write_comparison(dataclasses.replace(comparison, **told, likeness={BAD: 0.5}), tmp_path / "page.html")
     page = read_page(tmp_path / "page.html")
     assert not page.all("script")

@@ -19,7 +19,7 @@ def test_the_card_has_every_mean_and_spec(made_audit) -> None:
     text = card_markdown(audit, summary)
     means = [f"{cell.mean:.3f}" for cell in summary.table("comprehensiveness").cells if cell.order == "given"]
     assert all(mean in text for mean in means)
-    assert all(f'"name": "{audited.kind}"' in text for audited in audit.metrics)
+    assert all(f'"name": "{metric.kind}"' in text for metric in audit.metrics)
     assert re.search(r"\| comprehensiveness ↑ \| .* \| \*\*0\.\d{3} \(0\.\d{3} to 0\.\d{3}\)\*\* † \|", text)
 
 
@@ -47,4 +47,4 @@ def test_the_comparison_names_both_models_and_every_verdict(made_audit) -> None:
     text = comparison_markdown(comparison)
     assert text.startswith("# runs/base or runs/saloss?")
     assert text.count("cannot tell") >= len(comparison.differences)
-    assert all(f'"name": "{audited.kind}"' in text for audited in comparison.metrics)
+    assert all(f'"name": "{metric.kind}"' in text for metric in comparison.metrics)

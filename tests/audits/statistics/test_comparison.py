@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from veridical.core.errors import InputError
-from veridical.audits import Audit, AuditedMetric, AuditedMethod
+from veridical.audits import Audit, AuditedMethod, AuditedMetric
 from veridical.audits.statistics.comparison import compare
 from veridical.audits.statistics.findings import plain
+from veridical.core.errors import InputError
 
 Make = Callable[..., Audit]
 
@@ -40,8 +40,8 @@ def test_differences_have_verdicts_corrected_over_the_whole_table(make_audit: Ma
     assert "lrp by comp" in found.verdict[2]
 
 
-def test_lower_is_better_turns_the_verdict(make_audit: Make, make_judge: Callable[..., AuditedMetric]) -> None:
-    audited_metrics = (make_judge("flip", greater_is_better=False),)
+def test_lower_is_better_turns_the_verdict(make_audit: Make, make_metric: Callable[..., AuditedMetric]) -> None:
+    audited_metrics = (make_metric("flip", greater_is_better=False),)
     one, other = (make_audit({"flip": {"lime": each}}, metrics=audited_metrics) for each in (HIGH, LOW))
     assert compare(one, other).differences[0].contrast.verdict == "second better"
 
@@ -87,9 +87,11 @@ def _with(audit: Audit, place: int, field: str, value: str) -> Audit:
     return replace(audit, documents=(*audit.documents[:place], changed, *audit.documents[place + 1 :]))
 
 
-def test_other_specs_are_left_out_with_what_differs(make_audit: Make, make_judge: Callable[..., AuditedMetric]) -> None:
+def test_other_specs_are_left_out_with_what_differs(
+    make_audit: Make, make_metric: Callable[..., AuditedMetric]
+) -> None:
     def audit(eraser: str, steps: int, extra: str) -> Audit:
-        audited_metrics = (make_judge(f"comp({eraser})", spec={"name": "comp", "eraser": eraser}), make_judge("auc"))
+        audited_metrics = (make_metric(f"comp({eraser})", spec={"name": "comp", "eraser": eraser}), make_metric("auc"))
         methods = tuple(AuditedMethod(name, {"method": {"name": name, "steps": steps}}) for name in ("ig", extra))
         values = {audited.name: {method.name: HIGH for method in methods} for audited in audited_metrics}
         return make_audit(values, metrics=audited_metrics, methods=methods)
@@ -107,14 +109,18 @@ def test_other_specs_are_left_out_with_what_differs(make_audit: Make, make_judge
     assert found.verdict[0].startswith("Nothing can be compared on 30 documents")
 
 
-def test_the_same_spec_under_another_name_is_the_same(make_audit: Make, make_judge: Callable[..., AuditedMetric]) -> None:
-    one = make_audit({"comp": {"lime": HIGH}}, metrics=(make_judge("comp", spec={"name": "comp", "bins": (1, 2)}),))
-    other = make_audit({"c": {"lime": LOW}}, metrics=(make_judge("c", spec={"name": "comp", "bins": [1, 2]}),))
+def test_the_same_spec_under_another_name_is_the_same(
+    make_audit: Make, make_metric: Callable[..., AuditedMetric]
+) -> None:
+    one = make_audit({"comp": {"lime": HIGH}}, metrics=(make_metric("comp", spec={"name": "comp", "bins": (1, 2)}),))
+    other = make_audit({"c": {"lime": LOW}}, metrics=(make_metric("c", spec={"name": "comp", "bins": [1, 2]}),))
     assert compare(one, other).differences[0].second.mean == pytest.approx(np.mean(LOW))
 
 
-def test_raw_values_of_two_models_come_with_a_warning(make_audit: Make, make_judge: Callable[..., AuditedMetric]) -> None:
-    audited_metrics = (make_judge("aopc", comparable=False), make_judge("auc"))
+def test_raw_values_of_two_models_come_with_a_warning(
+    make_audit: Make, make_metric: Callable[..., AuditedMetric]
+) -> None:
+    audited_metrics = (make_metric("aopc", comparable=False), make_metric("auc"))
     audit = make_audit({"aopc": {"lime": HIGH}, "auc": {"lime": LOW}}, metrics=audited_metrics)
     (warning,) = compare(audit, audit).warnings
     assert warning.startswith("Values of aopc depend on")
@@ -139,3 +145,58 @@ def test_it_is_json_and_carries_likeness(make_audit: Make) -> None:
     data = json.loads(json.dumps(plain(compare(audit, audit, likeness={"lime": 0.4})), allow_nan=False))
     assert data["likeness"] == {"lime": 0.4}
     assert data["metrics"][0]["spec"] == {"name": "comp"}
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "said"),
+    [
+        (
+            "settings",
+            ({"target": "predicted"}, {"target": "gold"}),
+            "explain another target: target is 'predicted' in the",
+        ),
+        (
+            "model",
+            ({"units": "word"}, {"units": "token"}),
+            "score other units: units is 'word' in the first and 'token'",
+        ),
+        ("model", ({"hold": None}, {"hold": "text_pair"}), "leave another field unscored: hold is None in the first"),
+    ],
+)
+def test_answers_to_different_questions_are_refused(
+    make_audit: Make, field: str, values: tuple[dict[str, str], dict[str, str]], said: str
+) -> None:
+    one, other = (make_audit({"comp": {"lime": HIGH}}, **{field: value}) for value in values)
+    with pytest.raises(InputError, match=f"{said}.*Audit both models with the same"):
+        compare(one, other)
+    silent = make_audit({"comp": {"lime": HIGH}}, **{field: {}})
+    assert compare(one, silent).documents == 30  # an audit that does not say it is not refused
+
+
+def test_another_precision_is_compared_with_a_warning(make_audit: Make) -> None:
+    fp32, bf16 = (make_audit({"comp": {"lime": HIGH}}, settings={"precision": each}) for each in ("fp32", "bf16"))
+    assert compare(fp32, fp32).warnings == ()
+    (warning,) = compare(fp32, bf16).warnings
+    assert warning.startswith("The first audit ran its model in fp32, the second in bf16: small differences may come")
+    made = AuditedMethod("lime", {"method": {"name": "lime"}, "precision": "bf16"})
+    other = AuditedMethod("lime", {"method": {"name": "lime"}, "precision": "fp32"})
+    assert (
+        compare(replace(fp32, methods=(made,)), replace(fp32, methods=(other,)))
+        .warnings[0]
+        .startswith("The first audit ran its model in bf16, the second in fp32")
+    )
+
+
+def test_explanations_of_another_target_are_left_out(make_audit: Make) -> None:
+    """Files of explanations may be of another target than the audit's own methods."""
+
+    def audit(target: str) -> Audit:
+        methods = tuple(
+            AuditedMethod(name, {"method": {"name": name}, "target": asked})
+            for name, asked in (("lime", "predicted"), ("lrp", target))
+        )
+        return make_audit({"comp": {"lime": HIGH, "lrp": LOW}}, methods=methods, settings={"target": "predicted"})
+
+    found = compare(audit("predicted"), audit("positive"))
+    assert [each.method for each in found.differences] == ["lime"]
+    assert found.left_out == {"lrp": "the audits differ in target (predicted, positive)"}

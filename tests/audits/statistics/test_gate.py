@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from veridical.core.errors import UsageError
 from veridical.audits import Audit, AuditedMetric
 from veridical.audits.statistics.gate import gate
+from veridical.core.errors import UsageError
 
 Make = Callable[..., Audit]
 
@@ -42,8 +42,8 @@ def test_the_bar_itself_holds(make_audit: Make) -> None:
     assert not any(each.passed for each in gate(audit, {"comp": 0.3001}, {"comp": 0.2999}))
 
 
-def test_bars_are_in_the_printed_unit(make_audit: Make, make_judge: Callable[..., AuditedMetric]) -> None:
-    audit = make_audit(VALUES, metrics=(make_judge("comp", percent=True), make_judge("flip")))
+def test_bars_are_in_the_printed_unit(make_audit: Make, make_metric: Callable[..., AuditedMetric]) -> None:
+    audit = make_audit(VALUES, metrics=(make_metric("comp", percent=True), make_metric("flip")))
     passes, fails = gate(audit, {"lime:comp": 49}, {"lime:comp": 0.5})
     assert (passes.value, passes.passed, fails.passed) == (pytest.approx(50), True, False)
     assert 40 < passes.low < 50 < passes.high < 60

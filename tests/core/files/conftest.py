@@ -44,6 +44,8 @@ def unusual() -> list[Explanation]:
         make("both", inputs={"text": "", "image": Image(pixels[..., :1])}, units=(), scores=()),
         make("regression", label=3.5, probabilities={}, measures={}),
         make("unlabelled", label=None, spec={}),
+        make("several labels", label=("sport", "Sünde \ud800", "a, b")),
+        make("no label of several", label=()),
         make("order", probabilities={"z": 0.1, "a": 0.7, "m": 0.2}),
         make("unicode ✓ 😀 \u2028 \x00 \x85\r\n", inputs={"text": "שלום عالم 👩‍👩‍👧 \u202e"}),
         make("surrogate \ud83d", inputs={"text": "cut \ud83d here, \ud83d\ude00 there, \udcff"}, target="\udfff"),

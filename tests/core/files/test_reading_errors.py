@@ -98,13 +98,13 @@ def test_malformed_line(written: Path, change, reason: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".jsonl"])
 def test_newer_lines(written: Path) -> None:
-    replace_line(written, 1, lambda line: line.replace('"version": 1', '"version": 2'))
+    replace_line(written, 1, lambda line: line.replace('"version": 2', '"version": 3'))
     with pytest.raises(StorageError, match=r"newer Veridical.*[Uu]pgrade"):
         read(written)
 
 
 def test_newer_parquet(tmp_path: Path) -> None:
-    newer = parquet.SCHEMA.with_metadata({**parquet.SCHEMA.metadata, b"veridical.version": b"2"})
+    newer = parquet.SCHEMA.with_metadata({**parquet.SCHEMA.metadata, b"veridical.version": b"3"})
     pq.write_table(newer.empty_table(), tmp_path / "why.parquet")
     with pytest.raises(StorageError, match=r"newer Veridical.*[Uu]pgrade"):
         read(tmp_path / "why.parquet")

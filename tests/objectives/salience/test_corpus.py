@@ -7,8 +7,8 @@ import torch
 from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.example import Example
 from veridical.models.new import start
-from veridical.objectives.salience import SALIENCES, Corpus
-from veridical.objectives.salience.base import pieces_of, remembering
+from veridical.objectives.salience import SALIENCES, Corpus, Salience
+from veridical.objectives.salience.base import counted, pieces_of, remembering
 from veridical.testing import image_classifier, pair_classifier
 from veridical.testing.families import FAMILIES, SENTENCES, family
 
@@ -115,3 +115,21 @@ def test_what_has_no_classes_or_no_pieces_is_refused():
         pieces_of(classifier.encode(images).rows)
     with pytest.raises(UsageError, match="unknown salience 'text-rank'.*Did you mean 'textrank'"):
         SALIENCES.create("text-rank")
+
+
+def test_a_salience_has_to_say_how_it_scores(corpus):
+    with pytest.raises(NotImplementedError):
+        Salience().fitted(corpus)
+
+
+def test_a_corpus_is_read_in_parts_and_once(corpus, monkeypatch):
+    monkeypatch.setattr("veridical.objectives.salience.base._AT_ONCE", 1)
+    again = Corpus(corpus.classifier, corpus.examples)
+    assert [text.tolist() for text in again.texts] == [text.tolist() for text in corpus.texts]
+    assert again.labels.tolist() == corpus.labels.tolist() == [1, 0, 1, 0]
+    assert again.texts is again.texts
+
+
+def test_the_pieces_of_a_text_are_counted():
+    ids, place, counts = counted(np.array([7, 3, 7, 7]))
+    assert (ids.tolist(), place.tolist(), counts.tolist()) == ([3, 7], [1, 0, 1, 1], [1, 3])

@@ -1,7 +1,6 @@
 """The line format: a header, then one line per explanation, each spec on a line of its own before its first use.
 
-Also the journal of an unfinished Parquet file. A line is finished once its newline is there; whatever follows the last
-newline was torn by a crash, and readers pass over it.
+Also the journal of an unfinished Parquet file. Readers pass over a last line that a crash has torn.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from veridical.core.errors import InputError
 from veridical.core.explanation import Explanation
 from veridical.core.files import problems
 from veridical.core.files.rows import FORMAT, VERSION, FileRow, from_row, numbers_as_json, spec_data
+from veridical.core.journal import is_whole
 from veridical.core.storage import escape, unescape
 
 _HEADER_START = b'{"format": "' + FORMAT.encode() + b'"'
@@ -27,12 +27,10 @@ _HEADER_LIMIT = 10_000  # a device or a huge file without newlines must not be r
 
 @dataclass
 class Contents:
-    """What a quick look over a line file found: the bytes of its finished lines, its rows and its specs."""
+    """What a quick look over a line file found: how many rows it has, and the keys of its specs."""
 
-    end: int = 0
     rows: int = 0
     specs: set[str] = field(default_factory=set)
-    missing_newline: bool = False
 
 
 def header_line() -> bytes:
@@ -81,16 +79,12 @@ def survey(path: Path) -> Contents:
     found = Contents()
     with path.open("rb") as file:
         check_header(file, path)
-        file.seek(0)
-        for number, line in enumerate(file):
-            found.missing_newline = not line.endswith(b"\n")
-            if found.missing_newline and not _is_whole(line):
-                found.missing_newline = False
+        for line in file:
+            if not is_whole(line):
                 break
-            found.end += len(line)
             if line.startswith(_SPEC_START):
                 found.specs.add(load(line)["spec_key"])
-            elif number and line.strip():
+            elif line.strip():
                 found.rows += 1
     return found
 
@@ -100,7 +94,7 @@ def lines(path: Path, file: BinaryIO | None = None) -> Iterator[tuple[int, dict[
     with file or path.open("rb") as source:
         check_header(source, path)
         for number, line in enumerate(source, start=2):
-            if not line.endswith(b"\n") and not _is_whole(line):
+            if not is_whole(line):
                 return
             if line.strip():
                 yield number, _load_line(line, path, number)
@@ -138,14 +132,6 @@ def _load_line(line: bytes, path: Path, number: int) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise problems.bad_line(path, number, "it is not an object")
     return value
-
-
-def _is_whole(line: bytes) -> bool:
-    """Whether a last line without newline is finished all the same, as editors leave it. A torn object never is."""
-    try:
-        return isinstance(load(line), dict)
-    except ValueError:
-        return False
 
 
 def _base64(value: Any) -> str:

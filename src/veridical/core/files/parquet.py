@@ -46,6 +46,7 @@ SCHEMA = pa.schema(
         "target": pa.string(),
         "label_text": pa.string(),
         "label_number": pa.float64(),
+        "label_list": pa.list_(pa.string()),
         "probabilities": _NUMBERS,
         "inputs": pa.list_(_INPUT),
         "units": pa.list_(_UNIT),
@@ -103,7 +104,7 @@ def keys(file: pq.ParquetFile) -> Iterator[Key]:
 
 
 def copied(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
-    """The batches of an opened file in today's columns: an older one has no margins."""
+    """The batches of an opened file in today's columns: an older one has no margins, or no lists of labels."""
     same = file.schema_arrow.equals(SCHEMA)
     for batch in file.iter_batches(READ_ROWS):
         yield batch if same else pa.RecordBatch.from_pylist(batch.to_pylist(), schema=SCHEMA)
@@ -171,7 +172,8 @@ def _cells_of(row: FileRow) -> FileRow:
     cells = {key: row[key] for key in ("example_id", "spec", "source", "target", "units")}
     cells |= {key: list(row[key].items()) for key in ("probabilities", "measures")}
     cells["label_text"] = label if isinstance(label, str) else None
-    cells["label_number"] = None if label is None or isinstance(label, str) else float(label)
+    cells["label_number"] = float(label) if isinstance(label, int | float) else None
+    cells["label_list"] = label if isinstance(label, list) else None
     cells["inputs"] = [
         {"name": name, **({"text": value} if isinstance(value, str) else value)}
         for name, value in row["inputs"].items()
@@ -183,7 +185,9 @@ def _cells_of(row: FileRow) -> FileRow:
 def _row_of(cells: FileRow) -> FileRow:
     row: FileRow = _each_text(cells, unescape)
     row |= {key: dict(row[key]) for key in ("probabilities", "measures")}
-    row["label"] = row["label_number"] if row["label_text"] is None else row["label_text"]
+    # Files from before there were several labels have no list.
+    labels = (row["label_text"], row["label_number"], row.get("label_list"))
+    row["label"] = next((label for label in labels if label is not None), None)
     row["inputs"] = {value["name"]: value if value["text"] is None else value["text"] for value in row["inputs"]}
     return row
 

@@ -16,7 +16,7 @@ from veridical.core.example import Image, Unit
 from veridical.core.explanation import Explanation
 
 FORMAT = "veridical-explanations"
-VERSION = 1
+VERSION = 2
 """Raised when a reader of an older Veridical would misread the rows."""
 
 FileRow = dict[str, Any]
@@ -48,7 +48,7 @@ def to_row(explanation: Explanation, spec: str) -> FileRow:
         "spec": spec,
         "source": explanation.source,
         "target": explanation.target,
-        "label": explanation.label,
+        "label": list(explanation.label) if isinstance(explanation.label, tuple) else explanation.label,
         "probabilities": {name: float(value) for name, value in explanation.probabilities.items()},
         "inputs": {name: _input_data(value) for name, value in explanation.inputs.items()},
         "units": [
@@ -76,7 +76,7 @@ def from_row(row: FileRow, spec: Mapping[str, Any]) -> Explanation:
         probabilities={name: float(value) for name, value in row["probabilities"].items()},
         source=row["source"],
         spec=spec,
-        label=row["label"],
+        label=tuple(row["label"]) if isinstance(row["label"], list) else row["label"],
         measures={name: float(value) for name, value in row["measures"].items()},
         margins=_margins(row["units"]),
     )

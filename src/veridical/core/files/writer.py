@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
@@ -16,6 +15,7 @@ from veridical.core.explanation import Explanation
 from veridical.core.files import jsonl, parquet, problems
 from veridical.core.files.reader import AnyPath, is_parquet, journal_of, keys_of, pending, read
 from veridical.core.files.rows import FileRow, Key, spec_key, to_row
+from veridical.core.journal import LineFile
 from veridical.core.storage import OutputLock
 
 
@@ -35,7 +35,7 @@ class ExplanationWriter:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._lines = journal_of(self.path) if is_parquet(self.path) else self.path
-        self._handle = -1
+        self._file: LineFile | None = None
         self._seen: set[Key] | None = None
         self._make_folder()
         self._lock = OutputLock(self.path)
@@ -59,7 +59,7 @@ class ExplanationWriter:
 
     def write(self, explanations: Explanation | Iterable[Explanation]) -> None:
         """Append one explanation or several; each is safe from a crash of this process once this returns."""
-        if self._handle < 0:
+        if self._file is None:
             raise ValueError(f"the writer of {self.path} is closed")
         for explanation in [explanations] if isinstance(explanations, Explanation) else explanations:
             key = spec_key(explanation.spec)
@@ -73,11 +73,10 @@ class ExplanationWriter:
 
     def close(self) -> None:
         """Finish the file: sync it, and for Parquet merge the journal into it."""
-        if self._handle < 0:
+        if self._file is None:
             return
         try:
-            with suppress(OSError):  # a pipe or a device cannot be synced
-                os.fsync(self._handle)
+            self._file.sync()
             if is_parquet(self.path):
                 self._merge()
         finally:
@@ -100,34 +99,26 @@ class ExplanationWriter:
             raise problems.cannot_write(self.path, error, 0, str(self.path)) from error
 
     def _open(self) -> None:
-        self._merged, self._journal_done = pending(self.path) if is_parquet(self.path) else (0, False)
+        self._merged, journal_done = pending(self.path) if is_parquet(self.path) else (0, False)
         self._contents = jsonl.Contents()
         try:
-            self._handle = os.open(self._lines, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-            if self._journal_done:  # a crash came between merging the journal and removing it
-                os.ftruncate(self._handle, 0)
-            if os.fstat(self._handle).st_size:
+            self._file = LineFile(self._lines)
+            if journal_done:  # a crash came between merging the journal and removing it
+                self._file.cut(0)
+            if self._file.end:
                 self._contents = jsonl.survey(self._lines)
-                os.ftruncate(self._handle, self._contents.end)  # drops a torn last line
+                self._file.mend()
+            if not self._file.end:
+                self._file.append(jsonl.header_line())
         except OSError as error:
             self._fail(error)
-        if self._contents.missing_newline:
-            self._append(b"\n")
-        if not self._contents.end:
-            self._append(jsonl.header_line())
 
     def _append(self, line: bytes) -> None:
-        rest = memoryview(line)
+        assert self._file is not None
         try:
-            while rest:
-                rest = rest[os.write(self._handle, rest) :]
-            self._contents.end += len(line)
-        except BaseException as error:
-            with suppress(OSError):  # half a line must not stay: the next one would be glued to it
-                os.ftruncate(self._handle, self._contents.end)
-            if isinstance(error, OSError):
-                self._fail(error)
-            raise
+            self._file.append(line)
+        except OSError as error:
+            self._fail(error)
 
     def _merge(self) -> None:
         specs: dict[str, Any] = {}
@@ -161,9 +152,9 @@ class ExplanationWriter:
         raise problems.cannot_write(self.path, error, self.count, where) from error
 
     def _release(self) -> None:
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+        if self._file is not None:
+            self._file.close()
+            self._file = None
         self._lock.release()
 
 

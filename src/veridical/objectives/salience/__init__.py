@@ -1,4 +1,4 @@
-"""How important word pieces are before any model is asked, one way per file; `saloss` teaches it to attention."""
+"""Saliences: how important word pieces are before any model is asked. `saloss` teaches them to attention."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What every salience is: a way to say how important the word pieces of a text are, before any model is asked."""
+"""What every salience is: a way to score the word pieces of a text before any model is asked."""
 
 from __future__ import annotations
 

@@ -64,6 +64,7 @@ def _sums_by_class(corpus: Corpus) -> Floats:
     parts = [counted(text) for text in corpus.texts]
     values = np.concatenate([weigh(ids, counts, weights) for ids, _, counts in parts])
     rows = np.repeat(corpus.labels, [len(ids) for ids, _, _ in parts])
+    # A cell of the table [C, V] as one number, so that one count over all texts fills it.
     cells = rows * len(weights) + np.concatenate([ids for ids, _, _ in parts])
     classes = int(corpus.labels.max()) + 1
     sums = np.bincount(cells, weights=values, minlength=classes * len(weights))
@@ -71,6 +72,7 @@ def _sums_by_class(corpus: Corpus) -> Floats:
 
 
 def _chi_square(observed: Floats, sizes: npt.NDArray[np.intp]) -> Floats:
+    # What each class would have of a piece if pieces did not depend on classes.
     expected = np.outer(sizes / sizes.sum(), observed.sum(0))  # [C, V]
     distance = np.square(observed - expected) / np.where(expected > 0, expected, 1)
     found: Floats = distance.sum(0)

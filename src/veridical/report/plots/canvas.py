@@ -7,15 +7,13 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from veridical.report.drawing import escaped
+from markupsafe import Markup
+
+from veridical.report.colours import INK, LINE, PAPER, SOFT
+from veridical.report.markup import escaped
 
 # Series differ by colour, dash and marker, so that a grey print or a colour-blind eye loses nothing. The colours are
 # those of Okabe and Ito, without the yellow, which vanishes on white paper.
-INK = "var(--vd-ink,#1b1e24)"
-SOFT = "var(--vd-soft,#5b6270)"
-LINE = "var(--vd-line,#d9dce3)"
-PAPER = "var(--vd-paper,#ffffff)"
-
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", INK)
 _DASHES = ("", "7 3", "2 3", "9 3 2 3", "12 4")
 _SHAPES = ("circle", "square", "triangle", "diamond", "down", "cross", "open square", "open triangle")
@@ -165,16 +163,16 @@ class PlotArea:
         return tick + text(name, x, self.bottom + 18, "middle", SOFT)
 
 
-def svg(width: float, height: float, title: str, told: str, inside: str) -> str:
+def svg(width: float, height: float, title: str, told: str, inside: str) -> Markup:
     """The drawing, with what it shows in words for those who do not see it."""
-    return (
+    return Markup(
         f'<svg role="img" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" '
         f'font-size="12" font-family="inherit"><title>{escaped(title)}</title><desc>{escaped(told)}</desc>'
         f"{inside}</svg>"
     )
 
 
-def nothing(title: str, width: float = 560) -> str:
+def nothing(title: str, width: float = 560) -> Markup:
     """A plot without any number says so."""
     return svg(width, 60, title, EMPTY, text(EMPTY, 4, 34, "start", SOFT))
 

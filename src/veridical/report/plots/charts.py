@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from veridical.report.drawing import escaped
+from markupsafe import Markup
+
+from veridical.report.colours import LINE, SOFT
+from veridical.report.markup import escaped
 from veridical.report.plots.canvas import (
-    LINE,
-    SOFT,
     Axis,
     PlotArea,
     Style,
@@ -36,7 +37,7 @@ class Dot:
     high: float
 
 
-def dots(rows: Sequence[Dot], floor: str | None = None, line: float = math.nan) -> tuple[str, list[str]]:
+def dots(rows: Sequence[Dot], floor: str | None = None, line: float = math.nan) -> tuple[Markup, list[Markup]]:
     """The axis to stand over the strips, and a strip for each row; all share one scale, and a dotted line at `line`.
 
     They are hidden from those who hear the page: the numbers stand in the same row. `floor` is drawn quietly.
@@ -71,16 +72,16 @@ def _dot(frame: PlotArea, row: Dot, style: Style) -> str:
     return segment(low, y, high, y, style.colour, 1.8) + caps + dot
 
 
-def _svg(inside: str) -> str:
+def _svg(inside: str) -> Markup:
     size = f'viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" width="{_WIDTH:.0f}" height="{_HEIGHT:.0f}"'
-    return f'<svg class="strip" aria-hidden="true" {size} font-size="11" font-family="inherit">{inside}</svg>'
+    return Markup(f'<svg class="strip" aria-hidden="true" {size} font-size="11" font-family="inherit">{inside}</svg>')
 
 
 _WIDE, _HIGH = 58.0, 32.0
 _DEEPEST = 0.6  # deeper, and the ink on it is hard to read
 
 
-def heat(names: Sequence[str], values: Sequence[Sequence[float]], title: str) -> str:
+def heat(names: Sequence[str], values: Sequence[Sequence[float]], title: str) -> Markup:
     """Draw a matrix of numbers from 0 to 1; NaN is undefined. Columns are numbered as the rows are named."""
     if not names or not any(math.isfinite(value) for row in values for value in row):
         return nothing(title)

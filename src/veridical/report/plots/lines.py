@@ -6,9 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from veridical.report.drawing import escaped
+from markupsafe import Markup
+
+from veridical.report.colours import LINE
+from veridical.report.markup import escaped
 from veridical.report.plots.canvas import (
-    LINE,
     Axis,
     PlotArea,
     Style,
@@ -45,7 +47,7 @@ class Point:
 Lines = Mapping[str, Sequence[Point]]
 
 
-def lines(series: Lines, title: str, x: str, y: str, floor: str | None = None, percent: bool = False) -> str:
+def lines(series: Lines, title: str, x: str, y: str, floor: str | None = None, percent: bool = False) -> Markup:
     """Draw a line per series. `x` and `y` are the axes' titles; `percent` says that steps are shares.
 
     Points without a number are left out. `floor` names the series that is drawn quietly.
@@ -61,7 +63,7 @@ def lines(series: Lines, title: str, x: str, y: str, floor: str | None = None, p
     return svg(_WIDTH, _HEIGHT, title, _told(drawn, x), frame.axes() + bands + paths + _names(frame, ends, style))
 
 
-def steps(series: Lines, title: str, x: str, y: str, floor: str | None = None) -> str:
+def steps(series: Lines, title: str, x: str, y: str, floor: str | None = None) -> Markup:
     """Draw stairs from 0 to 1: what share (`y`) is reached at which share (`x`)."""
     drawn = _finite(series)
     if not drawn:

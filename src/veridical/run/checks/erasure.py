@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import combinations
-from math import isnan
 
 import torch
+from scipy.stats import spearmanr
 from torch import Tensor
 
 from veridical.explainers import Occlusion
@@ -69,25 +69,12 @@ def same_emptiness(case: Case) -> Finding:
 
 def _agreement(case: Case, one: Tensor, other: Tensor) -> float | None:
     """The mean rank correlation of two sets of scores [B, U]; None where no text has one."""
-    found = [
-        correlation
-        for index, units in enumerate(case.batch.units)
-        if len(units) >= 3
-        and not isnan(correlation := rank_correlation(one[index, : len(units)], other[index, : len(units)]))
-    ]
+    found = []
+    for index, units in enumerate(case.batch.units):
+        pair = [scores[index, : len(units)] for scores in (one, other)]
+        if len(units) >= 3 and all(scores.min() < scores.max() for scores in pair):  # equal scores have no order
+            found.append(float(spearmanr(*(scores.numpy() for scores in pair)).statistic))
     return sum(found) / len(found) if found else None
-
-
-def rank_correlation(one: Tensor, other: Tensor) -> float:
-    """Spearman's correlation of two lists of scores; not a number where one of them is constant."""
-    return float(torch.corrcoef(torch.stack([_ranks(one), _ranks(other)]))[0, 1])
-
-
-def _ranks(scores: Tensor) -> Tensor:
-    """The place of each score in their order; equal scores share theirs."""
-    below = (scores[None] < scores[:, None]).sum(1)
-    equal = (scores[None] == scores[:, None]).sum(1)
-    return below + (equal - 1) / 2.0
 
 
 ATTENTION_LIMIT = 0.5

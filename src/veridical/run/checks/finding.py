@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from veridical.core.errors import ModelError, VeridicalError
+from veridical.core.errors import CancelledError, ModelError, VeridicalError
 
 T = TypeVar("T")
 
@@ -55,6 +55,8 @@ def attempt(name: str, work: Callable[[], T]) -> T | Finding:
     """The result of some work; whatever keeps it from being done becomes a finding, and the rest can go on."""
     try:
         return work()
+    except CancelledError:
+        raise
     except VeridicalError as error:
         verdict: Verdict = "problem" if isinstance(error, ModelError) else "not possible"
         return Finding(name, verdict, f"{error.problem.removeprefix(f'{name} ')}.", error.remedy or "")

@@ -83,14 +83,15 @@ def _padding_gap(classifier: Classifier, example: Example) -> float | None:
     if not isinstance(text, str):
         return None
     longer = replace(example, inputs={**example.inputs, TEXT: " ".join([text] * 3)})
-    rows = classifier.encode([example, longer]).rows
+    case = Case.bind(classifier, [example, longer])
+    rows = case.batch.rows
     own = torch.nonzero(rows.owner == 0)[:, 0]
     width = rows.unit_of.shape[1]
     if int(rows.lengths[own].min()) == width:
         return None
     padded = replace(rows, lengths=torch.full_like(rows.lengths, width)).select(own)
     with torch.no_grad(), classifier.evaluating():
-        plain, beside = (classifier.run(each).logits.float().cpu() for each in (rows.select(own), padded))
+        plain, beside = (case.run(each).logits.float().cpu() for each in (rows.select(own), padded))
     return _gap(plain, beside)
 
 

@@ -9,15 +9,13 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from veridical.core.errors import UnsupportedError
+from veridical.core.component_folder import has_weights
+from veridical.core.errors import UnsupportedError, UsageError
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import ERASERS, Case
 from veridical.models import Ability
 from veridical.run.checks.erasure import ATTENTION, RANKING, usable
 from veridical.run.checks.finding import Finding, Verdict, percent
-
-_SAMPLES = 128
-_BACKGROUND = 8
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def try_out(name: str, case: Case) -> Trial | Finding:
     except UnsupportedError as error:
         return Finding(name, "not possible", f"{error.problem.removeprefix(f'{name} ')}.")
     instead = _other_eraser(explainer, case)
-    explainer = _cheap(name, explainer, case, instead)
+    explainer = _on_trial(explainer, case, instead)
     scores = explainer.scores(case)
     return Trial(name, explainer, scores, _gap(explainer, case, scores.values), instead)
 
@@ -50,18 +48,27 @@ def try_out(name: str, case: Case) -> Trial | Finding:
 def _other_eraser(explainer: Explainer, case: Case) -> str | None:
     """An eraser that the model has, if it lacks the one that the method uses by default."""
     own = getattr(explainer, "eraser", None)
-    if own is None or ERASERS.create(own).needs in case.classifier.provides:
+    if own is None or has_weights(explainer):  # what has learned with an eraser knows no other
+        return None
+    if ERASERS.create(own).needs in case.classifier.provides:
         return None
     return next(iter(usable(case)), None)
 
 
-def _cheap(name: str, explainer: Explainer, case: Case, eraser: str | None) -> Explainer:
-    options: dict[str, Any] = {} if eraser is None else {"eraser": eraser}
-    if name in ("lime", "kernel-shap"):
-        options["samples"] = max(_SAMPLES, 2 * case.live.shape[1] + 2)  # they refuse fewer than there are words
-    if name == "deep-shap":
-        options["samples"] = _BACKGROUND
-    return cast("Explainer", replace(cast("Any", explainer), **options)) if options else explainer
+def _on_trial(explainer: Explainer, case: Case, eraser: str | None) -> Explainer:
+    """The method with cheap options, and with another eraser if it needs one."""
+    # A plug-in that inherits nothing may do without what the base class of explainers has.
+    cheap = explainer.quick(case.live.shape[1]) if hasattr(explainer, "quick") else explainer
+    return cheap if eraser is None else cast("Explainer", replace(cast("Any", cheap), eraser=eraser))
+
+
+def variants_of(name: str) -> list[str]:
+    """Other options of a method that are tried out beside its default ones, as they are written."""
+    try:
+        explainer = EXPLAINERS.create(name)
+    except UsageError:  # it has no default options; its own trial tells what is missing
+        return []
+    return [EXPLAINERS.written(each) for each in getattr(explainer, "variants", tuple)()]
 
 
 def _gap(explainer: Explainer, case: Case, scores: Tensor) -> float:
@@ -75,32 +82,21 @@ def _gap(explainer: Explainer, case: Case, scores: Tensor) -> float:
 MISSING_LIMIT = 0.05
 """The part of the difference that may be missing."""
 
-VARIANT = "deep-lift(complete=true)"
-"""Tried beside the registered methods, as the way out where plain DeepLift does not add up."""
-
-REMEDIES = {
-    "integrated-gradients": "Use integrated-gradients(baseline=content), or more steps: most=1024.",
-    "deep-lift": f"Use {VARIANT}.",
-    VARIANT: "A layer of this model has no rule; use integrated-gradients.",
-    "deep-shap": "A layer of this model has no rule; use integrated-gradients.",
-    "kernel-shap": "Allow it more questions: kernel-shap(samples=4000).",
-}
-
 
 def completeness(trial: Trial) -> Finding | None:
-    """The finding on one method; None for methods that promise nothing."""
-    if trial.name not in REMEDIES:
+    """Whether the scores of a method add up as they should; None for a method that does not promise it."""
+    measures = trial.scores.measures
+    if not {"residual", "difference"} <= measures.keys() or not getattr(trial.explainer, "adds_up", True):
         return None
-    residual, difference = (trial.scores.measures[name].abs().sum() for name in ("residual", "difference"))
+    residual, difference = (measures[name].abs().sum() for name in ("residual", "difference"))
     part = float(residual / difference) if difference else 0.0
-    details = {"residuals": trial.scores.measures["residual"].tolist()}
+    details = {"residuals": measures["residual"].tolist()}
     if part <= MISSING_LIMIT:
         meaning = f"The scores add up to the difference they share out, with an error of {percent(part)}."
         return Finding(_name(trial), "ok", meaning, "", part, MISSING_LIMIT, is_share=True, details=details)
     meaning = f"The scores do not add up to the difference they share out: the error is {percent(part)} of it."
-    return Finding(
-        _name(trial), "warning", meaning, REMEDIES[trial.name], part, MISSING_LIMIT, is_share=True, details=details
-    )
+    remedy = getattr(trial.explainer, "remedy", "")
+    return Finding(_name(trial), "warning", meaning, remedy, part, MISSING_LIMIT, is_share=True, details=details)
 
 
 def _name(trial: Trial) -> str:

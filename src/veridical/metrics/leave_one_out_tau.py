@@ -1,4 +1,4 @@
-"""Leave one out: do the scores rank words as the model does when each is taken away alone?"""
+"""Leave-one-out tau: do the scores rank words like the falls of probability without each word alone?"""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import torch
 from scipy.stats import kendalltau
 from torch import Tensor
 
-from veridical.core.component import Presets
-from veridical.masking import Case
+from veridical.core.component import Presets, option
+from veridical.masking import Case, EraserName
 from veridical.metrics.base import Measured, Metric
 from veridical.metrics.erasure import whole
 
-_DIGITS = 6  # what is beyond is rounding of the model's own, and would make an order out of nothing
+_DIGITS = 6  # smaller differences are rounding of the model, and would rank words that do not differ
 
 
 @dataclass(frozen=True)
 class LeaveOneOutTau(Metric):
     """Kendall's rank correlation (tau-b) of the scores and the fall of the target's probability without each word.
 
-    Undefined where all scores, or all falls, are the same.
+    Choose it to compare with ferret (Attanasio et al. 2023). Undefined where all scores, or all falls, are the same.
     """
 
-    eraser: str = "delete"
+    eraser: EraserName = option("delete", "How each word is erased.")
     meaning: ClassVar[str] = "The rank correlation of the scores with what the model loses by each word alone."
     weakness: ClassVar[str] = (
-        "It takes leaving out for the truth: occlusion wins by construction, and words that stand in for each other "
-        "should not matter. Every word weighs the same, even those that hardly matter."
+        "It takes leaving out for the truth: occlusion wins by construction, and words that can replace each other "
+        "seem not to matter. Every word weighs the same, even those that hardly matter."
     )
     comparable: ClassVar[bool] = True
     presets: ClassVar[Presets] = {"ferret": {}}
@@ -53,5 +53,5 @@ class LeaveOneOutTau(Metric):
 
 def _tau(falls: Tensor, scores: Tensor) -> float:
     if len(falls) < 2:
-        return float("nan")
+        return float("nan")  # two words are the fewest that have an order
     return float(kendalltau(falls.round(decimals=_DIGITS).numpy(), scores.numpy()).statistic)

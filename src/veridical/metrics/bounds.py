@@ -1,6 +1,6 @@
-"""What erasing could reach at all: the best and the worst order, exactly for few parts, by beam search for many.
+"""Bounds of erasing: the highest and lowest mean fall of any order, exactly for few parts, by a search for many.
 
-Knows nothing of models: a game is a function that says how far the value falls when some parts are gone.
+Nothing here knows of models: a game is a function that says how far a value falls when some parts are gone.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Game = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Bounds:
-    """The highest and the lowest mean fall that an order reaches, [B] each."""
+    """The highest and the lowest mean fall that any order of erasing reaches, [B] each."""
 
     best: Tensor
     worst: Tensor
 
 
-def attainable(game: Game, parts: Tensor, exact: int, beam: int) -> Bounds:
-    """The bounds of documents with so many `parts` [B]: exact up to `exact` parts, else the best that a beam finds."""
+def attainable_bounds(game: Game, parts: Tensor, exact: int, beam: int) -> Bounds:
+    """The bounds of documents with so many `parts` [B]: exact up to `exact` parts, else what a beam search finds."""
     best, worst = torch.zeros(2, len(parts), dtype=torch.double)
     few = torch.nonzero((parts > 0) & (parts <= exact))[:, 0]
     many = torch.nonzero(parts > exact)[:, 0]
@@ -38,27 +38,29 @@ def attainable(game: Game, parts: Tensor, exact: int, beam: int) -> Bounds:
 def over_subsets(game: Game, document: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
     """The highest and lowest sums of falls over all orders, [D] each.
 
-    What an order can still reach depends on which parts are gone, not on their order, so 2^P questions answer for all
-    P! orders, and for both ends.
+    An order is a way from nothing gone to everything gone, one part after another. How well the rest of the way can go
+    depends on which parts are gone, and not on the order in which they went. So dynamic programming over the 2^P sets
+    gives the best and the worst of all P! orders.
     """
     width = int(parts.max())
     code = torch.arange(2**width)
     gone = (code[:, None] >> torch.arange(width)) & 1 == 1  # [2^P, P]: the bits of the code
     falls = _ask_subsets(game, document, parts, gone)
-    best, worst = falls.clone(), falls.clone()
+    best, worst = falls.clone(), falls.clone()  # [D, 2^P]: of the ways that end in each set
     for size in range(1, width + 1):
-        of = code[gone.sum(1) == size]  # [M]
-        last = torch.nonzero(gone[of])[:, 1].view(-1, size)  # [M, size]: which part went last
-        before = of[:, None] - 2**last
+        of = code[gone.sum(1) == size]  # [M]: the sets of this size, whose predecessors are done already
+        last = torch.nonzero(gone[of])[:, 1].view(-1, size)  # [M, size]: each member may have gone last
+        before = of[:, None] - 2**last  # [M, size]: the set without that member is the code without its bit
         best[:, of] += best[:, before].amax(2)
         worst[:, of] += worst[:, before].amin(2)
-    everything = (2**parts - 1)[:, None]
+    everything = (2**parts - 1)[:, None]  # a document with fewer parts ends at its own full set
     return best.gather(1, everything)[:, 0], worst.gather(1, everything)[:, 0]
 
 
 def _ask_subsets(game: Game, document: Tensor, parts: Tensor, gone: Tensor) -> Tensor:
     """The fall for each subset of each document's parts, [D, 2^P]."""
     code = torch.arange(len(gone))
+    # Codes below 2^parts have only bits of parts that the document has; code 0 needs no question, nothing is gone.
     which, subset = torch.nonzero((code > 0) & (code < 2 ** parts[:, None]), as_tuple=True)
     falls = torch.zeros(len(document), len(gone), dtype=torch.double)
     falls[which, subset] = game(document[which], gone[subset]).double()
@@ -67,6 +69,7 @@ def _ask_subsets(game: Game, document: Tensor, parts: Tensor, gone: Tensor) -> T
 
 def by_beam(game: Game, document: Tensor, parts: Tensor, beam: int) -> tuple[Tensor, Tensor]:
     """High and low sums of falls, [D] each, that a beam search finds; all documents and both ends share calls."""
+    # The lowest sum is the highest sum of negated falls, so every document is searched twice, with both signs.
     sign = torch.tensor([1.0, -1.0], dtype=torch.double).repeat_interleave(len(document))
     twice, parts = document.repeat(2), parts.repeat(2)
     found = _search(lambda which, gone: sign[which] * game(twice[which], gone).double(), parts, beam) * sign
@@ -81,17 +84,18 @@ def _search(gain: Game, parts: Tensor, beam: int) -> Tensor:
     found = torch.zeros(len(parts), dtype=torch.double)
     for step in range(1, real.shape[1] + 1):
         gone, total = _step(gain, gone, total, real, beam)
-        found = torch.where(parts == step, total.amax(1), found)
+        found = torch.where(parts == step, total.amax(1), found)  # a shorter document is finished earlier
     return found
 
 
 def _step(gain: Game, gone: Tensor, total: Tensor, real: Tensor, beam: int) -> tuple[Tensor, Tensor]:
     """Take one more part away in every way, and keep the best `beam` states of each search."""
-    alive = total.isfinite()[:, :, None]
+    alive = total.isfinite()[:, :, None]  # -inf marks places of the beam that no state has taken
     search, state, part = torch.nonzero(alive & real[:, None] & ~gone, as_tuple=True)
     sets = gone[search, state]
     sets[torch.arange(len(part)), part] = True
-    # Orders that arrive at the same set have the same future: one of them, the best so far, goes on.
+    # Orders that arrive at the same set have the same future, so only the best of them goes on. This also saves
+    # questions: each set is asked about once.
     states, which = torch.unique(torch.cat([search[:, None], sets.long()], 1), dim=0, return_inverse=True)
     search_of, sets = states[:, 0], states[:, 1:] == 1
     reached = torch.full((len(states),), -torch.inf, dtype=torch.double)
@@ -102,10 +106,12 @@ def _step(gain: Game, gone: Tensor, total: Tensor, real: Tensor, beam: int) -> t
 def _best(search: Tensor, sets: Tensor, reached: Tensor, searches: int, beam: int) -> tuple[Tensor, Tensor]:
     """The best states of each search: [S, W, P], and what they reached [S, W], -inf where there are fewer."""
     counts = torch.bincount(search, minlength=searches)
-    place = torch.arange(len(search)) - (counts.cumsum(0) - counts)[search]  # states are sorted by search
+    # `torch.unique` has sorted the states by search: the place of a state is its distance from the first of its search.
+    place = torch.arange(len(search)) - (counts.cumsum(0) - counts)[search]
     table = torch.full((searches, max(beam, int(counts.max()))), -torch.inf, dtype=torch.double)
     table[search, place] = reached
     index = torch.zeros(table.shape, dtype=torch.long)
     index[search, place] = torch.arange(len(search))
+    # Stable, so that of equal states the first is kept on every machine.
     order = table.argsort(dim=1, descending=True, stable=True)[:, :beam]
     return sets[index.gather(1, order)], table.gather(1, order)

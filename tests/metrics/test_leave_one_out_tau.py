@@ -52,3 +52,15 @@ def test_shorter_texts_are_judged_by_their_own_words(case_of):
     found = measure(LeaveOneOutTau(), case, torch.tensor([[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 9.0, -9.0]]))
     assert found.values.tolist() == pytest.approx([1.0, 1.0])
     assert (case.asked - 1).tolist() == [4, 2]
+
+
+def test_one_word_has_no_order(case_of):
+    case = case_of("ab", lambda seen: 0.5 + 0.2 * len(seen), ["ab", "a"])
+    found = LeaveOneOutTau()(case, torch.tensor([[2.0, 1.0], [1.0, 0.0]]))
+    assert found.values[1].isnan()
+
+
+def test_the_eraser_is_the_one_that_was_chosen(case_of):
+    case = case_of("abcd", additive)
+    by_name = measure(LeaveOneOutTau(eraser="delete"), case, torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    assert by_name.values.item() == pytest.approx(-1)

@@ -1,0 +1,241 @@
+"""Audit a model: explain its decisions by several methods, judge the explanations by several metrics, write a card."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+
+from veridical.audits.explanations import AuditExplanations
+from veridical.audits.journal import Journal
+from veridical.audits.measurement import MeasuringJob, measure_corpus, measure_documents
+from veridical.audits.method_scores import MethodScores, Reasons, leave_out_misfits, model_itself
+from veridical.audits.overview import documents_of, likeness_of, warnings_about
+from veridical.audits.plan import Methods, Metrics, Plan, methods_of, metrics_of, plan
+from veridical.audits.publication import write_cards
+from veridical.audits.record import FLOOR, MODEL, Audit, AuditedMethod, Measurement, document_id
+from veridical.audits.sources import check_marks, human_job, take_in
+from veridical.audits.store import EXPLANATIONS, save_audit
+from veridical.audits.tasks import audited_metric, corpus_tasks, document_tasks
+from veridical.audits.timing import costs_once
+from veridical.core.errors import InputError, UnsupportedError, UsageError
+from veridical.core.example import Example
+from veridical.core.explanation import HUMAN, Explanation
+from veridical.core.files import ExplanationWriter, read
+from veridical.core.progress import Watch
+from veridical.explainers import Explainer
+from veridical.masking import Engine
+from veridical.metrics import METRICS
+from veridical.run.explain import ExplainJob, explain_into
+from veridical.run.handle import Model, ModelHandle, versions
+from veridical.run.job import EngineSettings, Given, as_examples, data_name
+
+METHODS = "attention, integrated-gradients, occlusion"
+
+AnyPath = str | PathLike[str]
+
+
+def audit(
+    model: Model,
+    examples: Given | Iterable[Given],
+    methods: Methods = METHODS,
+    metrics: Metrics = "default",
+    *,
+    explanations: AnyPath | Iterable[AnyPath] = (),
+    out: AnyPath | None = None,
+    target: str = "predicted",
+    timed: int = 10,
+    reverse: bool = True,
+    engine: Engine | None = None,
+    watch: Watch | None = None,
+) -> Audit:
+    """Judge explanation methods on a model and some examples.
+
+    >>> found = audit("runs/base", load_data("reviews:test[:100]"), ["attention", MyMethod(), "runs/learned"])
+    >>> print(*found.summary.verdict, sep="\\n")
+
+    The model is a classifier, a folder or a hub id. `methods` is a text as on the command line, or a list of names,
+    folders and objects; the name `human` stands for the evidence of the examples. `metrics` is the same for metrics and
+    sets of them. `explanations` are files to judge beside the methods.
+
+    With a folder `out` everything finished is kept there, the same call goes on where an earlier one stopped, and the
+    report card is written in the end. `timed` documents are explained one by one to take times. With `reverse` the
+    reversed order of each method is judged, too: that shows whether a metric sees anything, and is half of the work.
+    """
+    handle, given = ModelHandle.of(model), as_examples(examples)
+    files = [Path(explanations)] if isinstance(explanations, str | PathLike) else [*map(Path, explanations)]
+    if not given:
+        raise InputError("there is nothing to audit", remedy="Give at least one example.")
+    if timed < 0:
+        raise UsageError(
+            f"times cannot be taken of {timed} documents", remedy="Give a number of documents, 0 for none."
+        )
+    is_blank = isinstance(methods, str) and not methods.strip()
+    explainers, people = ([], False) if is_blank else methods_of(methods)
+    if not explainers and not people and not files:
+        raise UsageError("there is no method to audit", remedy="Name some, or give a file of explanations.")
+    todo = plan(handle.classifier, given, explainers, metrics_of(metrics))
+    with ExitStack() as stack:
+        folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        journal = stack.enter_context(Journal(folder))
+        settings = _Settings(target, timed, reverse, people, data_name(examples))
+        job = _AuditJob(handle, given, todo, settings, engine or Engine(), folder, journal, watch or Watch())
+        return job.run(files, is_kept=out is not None)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What was asked for beside methods and metrics; `people` says that their evidence is judged, too."""
+
+    target: str
+    timed: int
+    reverse: bool
+    people: bool
+    data: str | None
+
+
+@dataclass
+class _AuditJob:
+    """What the phases of an audit share: explaining, judging, taking times, and putting all of it together.
+
+    `methods` and `targets` (by example) are known after explaining. `reasons` says what failed in any phase.
+    """
+
+    model: ModelHandle
+    examples: list[Example]
+    plan: Plan
+    settings: _Settings
+    engine: Engine
+    folder: Path
+    journal: Journal
+    watch: Watch
+    methods: list[MethodScores] = field(default_factory=list)
+    targets: dict[str, str] = field(default_factory=dict)
+    reasons: Reasons = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def run(self, files: list[Path], is_kept: bool) -> Audit:
+        """All phases; an audit that is kept gets its card."""
+        spent = replace(self.engine.cost)  # an engine may have worked for others before
+        jobs = {name: self._job(explainer) for name, explainer in self.plan.methods.items()}
+        try:
+            self._explain(jobs, files)
+            rows = self._measure()
+            costs = {method.name: self._costs(method, jobs.get(method.name)) for method in self.methods}
+        finally:
+            cost = self.engine.cost
+            self.journal.spend(queries=cost.queries - spent.queries, forwards=cost.forwards - spent.forwards)
+        found = self._audit(rows, costs)
+        save_audit(found, self.folder)
+        if is_kept:
+            self.watch.tell("writing the card")
+            write_cards(found, self._shown, self.folder)
+        return found
+
+    def _job(self, explainer: Explainer) -> ExplainJob:
+        return ExplainJob.of(self.model, explainer, self.settings.target, self.engine, self.settings.data)
+
+    def _explain(self, jobs: Mapping[str, ExplainJob], files: Sequence[Path]) -> None:
+        """Gather the explanations of files, methods and people; what fits together is judged."""
+        sources = [read(file) for file in files]
+        with ExplanationWriter(self.folder / EXPLANATIONS) as writer:
+            kept = AuditExplanations(writer, self.examples, self.model)
+            # First: what is wrong with a file should be known before any work.
+            taken = [key for source in sources for key in take_in(source, kept)]
+            marks = self._marks(kept)
+            names = {job.key: name for name, job in jobs.items() if self._explain_by(job, name, self.examples, kept)}
+        others = {key: None for key in [*taken, *marks] if key not in names}
+        self.methods = kept.methods({**names, **others})
+        self._agree_on_targets()
+
+    def _explain_by(self, job: ExplainJob, name: str, examples: Sequence[Example], kept: AuditExplanations) -> bool:
+        """Explain what is missing; a method that turns out to be impossible is left out."""
+        try:
+            done = explain_into(kept, job, examples, engine=self.engine, watch=self.watch)
+        except UnsupportedError as error:
+            self.skipped[name] = error.problem
+            return False
+        for failure in done.failures:
+            self.reasons.setdefault(failure.example_id, {})[name] = failure.error.reason
+        return True
+
+    def _marks(self, kept: AuditExplanations) -> list[str]:
+        """The key of what people marked, once that is among the explanations."""
+        marked = [example for example in self.examples if example.evidence]
+        if not self.settings.people:
+            return []
+        if not marked:
+            self.skipped[HUMAN] = "people marked nothing in this data"
+            return []
+        job = human_job(self.model, self.settings.target, self.engine)
+        check_marks(job, kept)
+        return [job.key] if self._explain_by(job, HUMAN, marked, kept) else []
+
+    def _agree_on_targets(self) -> None:
+        floor = next((method for method in self.methods if method.name == FLOOR), MethodScores(FLOOR, {}))
+        leave_out_misfits(self.methods, floor, self.reasons)
+        self.targets = dict(floor.scored.keys())
+        if any(metric.subject == "model" for metric in self.plan.metrics.values()):
+            self.methods.append(model_itself(self.methods, self.examples, self.model))
+
+    def _measure(self) -> list[Measurement]:
+        """Judge all methods by all metrics."""
+        judged = [example for example in self.examples if example.id in self.targets]
+        tasks = document_tasks(self.plan.metrics, self.methods, self.settings.reverse, self.engine.precision)
+        job = MeasuringJob(
+            self.model,
+            self.settings.target,
+            EngineSettings.of(self.engine),
+            tuple(tasks),
+            self.targets,
+            {*self.journal.rows, *self.journal.failures},
+        )
+        rows = measure_documents(job, judged, self.journal, engine=self.engine, watch=self.watch, reasons=self.reasons)
+        for task in corpus_tasks(self.plan.metrics, self.methods):
+            self.watch.tell(f"{METRICS.name_of(task.metric)} of {task.method.name}", 0, 1)
+            rows += measure_corpus(task, judged, self.targets, self.journal)
+        if not rows:
+            why = next((why for told in self.reasons.values() for why in told.values()), "there are no explanations")
+            raise InputError(f"no example could be audited: {why}")
+        return rows
+
+    def _costs(self, method: MethodScores, job: ExplainJob | None) -> dict[str, float]:
+        """What a method costs per document; times are taken of methods that run here."""
+        costs = {} if method.name == MODEL else {"queries": method.queries}
+        known = [each for each in self.examples if (each.id, self.targets.get(each.id)) in method.scored]
+        if job is None or not known[: self.settings.timed]:
+            return costs
+        self.watch.tell(f"timing {method.name}", 0, 1)
+        return costs | costs_once(job, known[: self.settings.timed], self.journal, self.engine, self.watch)
+
+    def _audit(self, rows: Sequence[Measurement], costs: Mapping[str, Mapping[str, float]]) -> Audit:
+        documents = documents_of(self.examples, self.targets, self.methods, {row.document for row in rows})
+        steps = self.journal.steps
+        return Audit(
+            model=self.model.description,
+            data=self.settings.data or "examples given in Python",
+            documents=documents,
+            methods=tuple(AuditedMethod(each.name, each.spec, costs[each.name]) for each in self.methods),
+            metrics=tuple(audited_metric(name, each, steps.get(name, ())) for name, each in self.plan.metrics.items()),
+            rows=tuple(rows),
+            skipped={**self.plan.skipped, **self.skipped},
+            failures=self.reasons,
+            warnings=tuple(warnings_about(self.methods)),
+            likeness=likeness_of(self.methods, documents),
+            work=dict(self.journal.work),
+            versions=versions(),
+            settings={
+                "target": self.settings.target,
+                "precision": self.engine.precision,
+                "timed": self.settings.timed,
+            },
+        )
+
+    def _shown(self, documents: set[str]) -> dict[str, list[Explanation]]:
+        """The explanations of some documents by method."""
+        wanted = [each for each in self.examples if document_id(each.id, self.targets.get(each.id, "")) in documents]
+        named = {method.name: method for method in self.methods if method.name != MODEL}
+        return {name: list(method.explanations(wanted, self.targets)) for name, method in named.items()}

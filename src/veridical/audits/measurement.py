@@ -1,0 +1,174 @@
+"""Measuring: metrics judge the scores of methods, a portion of examples at a time.
+
+All methods and metrics of a portion share one case, so that equal model inputs are run once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from veridical.audits.journal import Journal
+from veridical.audits.method_scores import Place, Reasons
+from veridical.audits.record import Measurement
+from veridical.audits.tasks import MeasuringTask
+from veridical.core.errors import InputError, ModelError, VeridicalError
+from veridical.core.example import Example
+from veridical.core.progress import Watch
+from veridical.masking import Case, Engine
+from veridical.masking.ranking import places
+from veridical.metrics import CorpusMetric, Metric, measure
+from veridical.run.job import Failure, Job, Result, charge, serially
+
+
+@dataclass
+class MeasuredExample:
+    """What was measured of an example, by key: its rows, and the errors of those that cannot be measured.
+
+    `steps` are what the points of the metrics' curves stand for.
+    """
+
+    rows: dict[str, Measurement] = field(default_factory=dict)
+    errors: dict[str, VeridicalError] = field(default_factory=dict)
+    steps: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MeasuringJob(Job[MeasuredExample]):
+    """Do some tasks for examples; what is `known` already, by its key, is not measured again.
+
+    `targets` are the classes that are judged, by example.
+    """
+
+    tasks: tuple[MeasuringTask, ...]
+    targets: Mapping[str, str]
+    known: Container[str]
+
+    def passes(self, units: int) -> int:
+        """The most model inputs that judging an example of so many units takes."""
+        return sum(cast("Metric", task.metric).questions(units) for task in self.tasks)
+
+    def documents(self, examples: Sequence[Example]) -> list[Place]:
+        return [(example.id, self.targets[example.id]) for example in examples]
+
+    def missing(self, examples: Sequence[Example]) -> list[MeasuringTask]:
+        """The tasks that have to be done for some examples."""
+        documents = self.documents(examples)
+        return [task for task in self.tasks if any(key not in self.known for key in task.keys(documents).values())]
+
+    def work(self, examples: list[Example], engine: Engine) -> list[MeasuredExample]:
+        found = [MeasuredExample() for _ in examples]
+        if missing := self.missing(examples):
+            case = Case.bind(self.model.classifier, examples, target=self.target, engine=engine)
+            scores = {task.method.name: task.method.scores(case) for task in missing}
+            for task in missing:
+                self._measure(task, case, scores[task.method.name], found)
+        return found
+
+    def _measure(self, task: MeasuringTask, case: Case, scores: Tensor, found: list[MeasuredExample]) -> None:
+        documents = self.documents(case.batch.examples)
+        keys = task.keys(documents)
+        ordered = backwards(scores, case.live) if task.order == "reversed" else scores
+        try:
+            measured = measure(cast("Metric", task.metric), case, ordered)
+        except (InputError, ModelError) as error:
+            if len(found) > 1:  # which of them cannot be measured is found by halves
+                raise
+            found[0].errors |= dict.fromkeys(keys.values(), error)
+            return
+        rows = task.rows(documents, measured)
+        for place, mine in zip(documents, found, strict=True):
+            if place in rows:
+                mine.rows[keys[place]] = rows[place]
+                mine.steps[task.name] = measured.steps
+
+
+def measure_documents(
+    job: MeasuringJob, examples: Sequence[Example], journal: Journal, *, engine: Engine, watch: Watch, reasons: Reasons
+) -> list[Measurement]:
+    """Do the tasks of a job that the journal does not have yet, and give all rows: example by example, task by task.
+
+    Why some rows cannot be is added to the `reasons`.
+    """
+    count = watch.counter("judging", len(examples))
+    todo = [portion for portion in job.portions(examples) if job.missing(portion)]
+    count(len(examples) - sum(map(len, todo)))
+    errors: dict[str, VeridicalError] = {}
+    for portion, result in zip(todo, serially(job, todo, watch), strict=True):
+        charge(engine.cost, result.cost)
+        errors |= _keep(job, portion, result, journal)
+        count(len(portion))
+    known = journal.failures | {key: error.reason for key, error in errors.items()}
+    return [row for example in examples for row in _rows(job, example, journal, known, reasons)]
+
+
+def measure_corpus(
+    task: MeasuringTask, examples: Sequence[Example], targets: Mapping[str, str], journal: Journal
+) -> list[Measurement]:
+    """Measure a metric of all explanations of a method together, unless that was done; the rows of the examples."""
+    known = [example for example in examples if (example.id, targets.get(example.id)) in task.method.scored]
+    documents = [(example.id, targets[example.id]) for example in known]
+    keys = task.keys(documents)
+    if not journal.has(keys.values()):
+        found = cast("CorpusMetric", task.metric).over(known, list(task.method.explanations(known, targets)))
+        rows = {keys[place]: row for place, row in task.rows(documents, found).items()}
+        journal.write(rows, {task.name: found.steps})
+    return [journal.rows[key] for key in keys.values()]
+
+
+def backwards(scores: Tensor, live: Tensor) -> Tensor:
+    """The same scores given out the other way round: the first unit gets the last one's, and so on."""
+    place = places(scores, live)  # [B, U]
+    units = live.sum(1, keepdim=True)  # [B, 1]
+    ordered = torch.zeros_like(scores).scatter(1, place, scores)  # by place, highest first
+    mirrored = (units - 1 - place).clamp(min=0)
+    return ordered.gather(1, mirrored).masked_fill(~live, 0.0)
+
+
+def _keep(
+    job: MeasuringJob, portion: Sequence[Example], result: Result[MeasuredExample], journal: Journal
+) -> dict[str, VeridicalError]:
+    """Write what came of a portion to the journal, and give the errors by key.
+
+    Only what is wrong with an example itself stays in the journal: an error of the model may pass.
+    """
+    found = list(_outcomes(job, portion, result))
+    errors = {key: error for each in found for key, error in each.errors.items()}
+    journal.write(
+        {key: row for each in found for key, row in each.rows.items()},
+        {name: steps for each in found for name, steps in each.steps.items()},
+        {key: error.reason for key, error in errors.items() if isinstance(error, InputError)},
+    )
+    return errors
+
+
+def _outcomes(
+    job: MeasuringJob, portion: Sequence[Example], result: Result[MeasuredExample]
+) -> Iterator[MeasuredExample]:
+    """What was measured of each example; where nothing could be, all its tasks have that error."""
+    for example, outcome in zip(portion, result.outcomes, strict=True):
+        if isinstance(outcome, Failure):
+            keys = [key for task in job.missing([example]) for key in task.keys(job.documents([example])).values()]
+            yield MeasuredExample(errors=dict.fromkeys(keys, outcome.error))
+        else:
+            yield outcome
+
+
+def _rows(
+    job: MeasuringJob, example: Example, journal: Journal, failures: Mapping[str, str], reasons: Reasons
+) -> Iterator[Measurement]:
+    """The rows of an example, task by task."""
+    failed: dict[str, dict[str, list[str]]] = {}  # names of metrics by method and reason
+    for task in job.tasks:
+        for key in task.keys(job.documents([example])).values():
+            if key in journal.rows:
+                yield journal.rows[key]
+            else:
+                failed.setdefault(task.method.name, {}).setdefault(failures[key], []).append(task.name)
+    for method, told in failed.items():
+        why = " ".join(f"{', '.join(dict.fromkeys(names))}: {reason.rstrip('.')}." for reason, names in told.items())
+        reasons.setdefault(example.id, {})[method] = why

@@ -1,0 +1,228 @@
+"""The plan of an audit: what was asked for, as far as the model and its data allow it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
+
+from veridical.audits.record import FLOOR
+from veridical.core.component import unknown
+from veridical.core.component_folder import has_weights
+from veridical.core.errors import InputError, UnsupportedError, UsageError
+from veridical.core.example import IMAGE, Example
+from veridical.core.explanation import HUMAN
+from veridical.core.files import spec_key
+from veridical.core.registry import Registry
+from veridical.core.syntax import Term, parse_one, parse_several
+from veridical.explainers import EXPLAINERS, Explainer
+from veridical.masking import ERASERS
+from veridical.metrics import METRICS, CorpusMetric, Metric
+from veridical.metrics.base import Need
+from veridical.metrics.sets import SETS
+from veridical.models import Classifier
+from veridical.run.handle import ModelHandle
+
+T = TypeVar("T")
+AnyMetric = Metric | CorpusMetric
+
+Methods = str | Iterable[str | os.PathLike[str] | Explainer]
+"""Methods as they are asked for: a text as on the command line, or a list of names, folders and objects."""
+
+Metrics = str | Iterable[str | os.PathLike[str] | AnyMetric]
+"""Metrics as they are asked for: like methods, and the name of a set stands for several."""
+
+_INSTEAD = ("mask", "delete")
+"""Erasers to take, in this order, where a model has no means for the one asked for. Words can always be deleted."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The methods and metrics of an audit by the names that tables print, and what was left out and why."""
+
+    methods: Mapping[str, Explainer]
+    metrics: Mapping[str, AnyMetric]
+    skipped: Mapping[str, str]
+
+
+def plan(
+    classifier: Classifier, examples: Sequence[Example], methods: Sequence[Explainer], metrics: Sequence[AnyMetric]
+) -> Plan:
+    """Keep what is possible. The floor is always among the methods."""
+    _check_ids(examples)
+    asked = named(EXPLAINERS, _with_floor(methods))
+    able = {name: _with_fitting_eraser(classifier, each) for name, each in asked.items()}
+    unable = {name: why for name, each in able.items() if (why := _cannot_explain(classifier, each))}
+    wanted = named(METRICS, metrics)
+    fitting = {
+        name: each if _lacking(classifier, examples, each) else _with_fitting_eraser(classifier, each)
+        for name, each in wanted.items()
+    }
+    unfit = {name: why for name, each in fitting.items() if (why := _cannot_measure(classifier, examples, each))}
+    if not wanted:
+        raise UsageError(
+            "there is no metric to judge by", remedy="Name some, or leave them out to have the usual ones."
+        )
+    if not fitting.keys() - unfit.keys():
+        raise UsageError("there is nothing to measure: " + "; ".join(f"{name}: {why}" for name, why in unfit.items()))
+    return Plan(
+        methods=named(EXPLAINERS, (each for name, each in able.items() if name not in unable)),
+        metrics=named(METRICS, (each for name, each in fitting.items() if name not in unfit)),
+        skipped={
+            **unable,
+            **_changes(EXPLAINERS, asked, able, unable),
+            **_changes(METRICS, wanted, fitting, unfit),
+            **unfit,
+        },
+    )
+
+
+def named(registry: Registry[T], things: Iterable[T]) -> dict[str, T]:
+    """Components by the names that tables print. Equal specs are one component; different ones get different names."""
+    found: dict[str, T] = {}
+    known: dict[str, T] = {}
+    for thing in things:
+        key = spec_key(registry.spec(thing))
+        if key not in known:
+            name = registry.written(thing)
+            found[name if name not in found else f"{name} {key[:6]}"] = thing
+        elif type(known[key]) is not type(thing):
+            raise UsageError(
+                f"two different classes are both the {registry.kind} {registry.written(thing)}",
+                remedy="Register them under different names.",
+            )
+        known.setdefault(key, thing)
+    return found
+
+
+def methods_of(asked: Methods) -> tuple[list[Explainer], bool]:
+    """The methods that are asked for, and whether people are among them."""
+    several = _asked(asked)
+    methods = [each for each in several if not _is_people(each)]
+    return [_made(EXPLAINERS, "explainer", each, [HUMAN]) for each in methods], len(methods) < len(several)
+
+
+def metrics_of(asked: Metrics) -> list[AnyMetric]:
+    """The metrics that are asked for, each once; the name of a set stands for several."""
+    several = [part for each in _asked(asked) for part in _of_set(each)]
+    made = (_made(METRICS, "metric or set of metrics", each, SETS) for each in several)
+    return list(named(METRICS, made).values())
+
+
+def _asked(asked: Any) -> list[Any]:
+    """Terms for what is written as text; folders and objects as they are. One thing alone is a list of one."""
+    if isinstance(asked, str):
+        return list(parse_several(asked))
+    return [_term(each) for each in (asked if isinstance(asked, Iterable) else [asked])]
+
+
+def _term(asked: Any) -> Any:
+    # A folder that exists needs no quotes, whatever is in its name.
+    is_folder = isinstance(asked, str) and not _is_word(asked) and os.path.isdir(asked)
+    return parse_one(asked) if isinstance(asked, str) and not is_folder else asked
+
+
+def _is_people(asked: Any) -> bool:
+    if not isinstance(asked, Term) or asked.name != HUMAN:
+        return False
+    if asked.options:
+        raise UsageError(f"{HUMAN} stands for the evidence of the data, and takes no options")
+    return True
+
+
+def _made(registry: Registry[T], kind: str, asked: Any, more: Iterable[str]) -> T:
+    """The component of a term, a folder or an object; `more` are names that would be right here, too."""
+    if not isinstance(asked, Term):
+        return registry.create(asked)
+    if asked.name not in registry and _is_word(asked.name) and not os.path.isdir(asked.name):
+        raise unknown(kind, asked.name, {**registry, **dict.fromkeys(more)})
+    return registry.build(asked.name, asked.options)
+
+
+def _is_word(text: str) -> bool:
+    return re.fullmatch(r"[\w-]+", text) is not None
+
+
+def _of_set(asked: Any) -> list[Any]:
+    if not isinstance(asked, Term) or asked.name not in SETS:
+        return [asked]
+    if asked.options:
+        remedy = "Name the metrics that should have options one by one."
+        raise UsageError(f"{asked.name} is a set of metrics, and takes no options", remedy=remedy)
+    return [parse_one(each) for each in SETS[asked.name].metrics]
+
+
+def _with_floor(methods: Sequence[Explainer]) -> list[Explainer]:
+    """The methods and the floor, which has its own name even if somebody asks for it by that of a folder."""
+    floor = EXPLAINERS.create(FLOOR)
+    return [*(floor if EXPLAINERS.spec(each) == EXPLAINERS.spec(floor) else each for each in methods), floor]
+
+
+def _check_ids(examples: Sequence[Example]) -> None:
+    seen = set[str]()
+    for example in examples:
+        if example.id in seen:
+            raise InputError("another example has the same id", example=example.id, remedy="Ids must differ.")
+        seen.add(example.id)
+
+
+def _with_fitting_eraser(classifier: Classifier, thing: T) -> T:
+    """The method or metric with an eraser that the model has the means for.
+
+    It stays the same where its own eraser is possible, or none is. One that has learned something with its eraser
+    cannot have another.
+    """
+    able = [name for name in _INSTEAD if ERASERS[name].needs in classifier.provides]
+    if not able or has_weights(thing) or not _impossible_eraser(classifier, thing):
+        return thing
+    return cast("T", replace(cast("Any", thing), eraser=able[0]))
+
+
+def _impossible_eraser(classifier: Classifier, thing: Any) -> str | None:
+    """The eraser of a method or metric, if it has one and the model has no means for it."""
+    eraser = getattr(thing, "eraser", None)
+    return eraser if eraser is not None and ERASERS.create(eraser).needs not in classifier.provides else None
+
+
+def _changes(
+    registry: Registry[T], before: Mapping[str, T], after: Mapping[str, T], out: Container[str]
+) -> dict[str, str]:
+    """What is measured with another eraser than was asked for."""
+    return {
+        name: f"erasing by {cast('Any', old).eraser!r} is not possible; {registry.written(after[name])} is measured "
+        "instead"
+        for name, old in before.items()
+        if after[name] is not old and name not in out
+    }
+
+
+def _cannot_explain(classifier: Classifier, explainer: Explainer) -> str | None:
+    """Why a method cannot explain this model, or nothing."""
+    try:
+        ModelHandle(classifier).require(explainer)
+    except UnsupportedError as error:
+        return error.problem
+    return _no_eraser(classifier, explainer)
+
+
+def _cannot_measure(classifier: Classifier, examples: Sequence[Example], metric: AnyMetric) -> str | None:
+    """Why a metric cannot be measured, or nothing."""
+    return _lacking(classifier, examples, metric) or _no_eraser(classifier, metric)
+
+
+def _no_eraser(classifier: Classifier, thing: Any) -> str | None:
+    eraser = _impossible_eraser(classifier, thing)
+    return eraser and f"erasing by {eraser!r} is not possible with {classifier.family} models"
+
+
+def _lacking(classifier: Classifier, examples: Sequence[Example], metric: AnyMetric) -> str | None:
+    """What a metric needs and the model or the data does not have, whatever its eraser."""
+    if Need.CLASSES in metric.needs and classifier.is_regression:
+        return "it needs a model with classes, and this one gives a number"
+    if Need.EVIDENCE in metric.needs and not any(example.evidence for example in examples):
+        return "it needs human rationales or other evidence, and this data has none"
+    if Need.TEXT in metric.needs and any(IMAGE in example.inputs for example in examples):
+        return "it needs words, and these are images"
+    return None

@@ -1,0 +1,1 @@
+"""The statistics of an audit: functions of its rows, without torch."""

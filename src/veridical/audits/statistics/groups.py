@@ -1,0 +1,145 @@
+"""Do the scores hold everywhere? By class and length, step by step, and under other ways of taking words away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from veridical.audits.record import FLOOR, Audit, AuditedMetric, Document
+from veridical.audits.statistics.findings import Curve, FlipCurve, MetricTable, Part, Ranking, Removal
+from veridical.audits.statistics.samples import estimates
+from veridical.audits.statistics.specs import key
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some of the documents: `members` [documents] says which."""
+
+    by: Literal["class", "length"]
+    name: str
+    members: NDArray[np.bool_]
+
+
+def breakdown(audit: Audit) -> tuple[Part, ...]:
+    """The mean of each metric and method over each group of documents."""
+    groups = classes(audit) + lengths(audit)
+    return tuple(
+        part
+        for metric in audit.metrics
+        for method in audit.methods
+        if audit.has(metric.name, method.name)
+        for part in _parts(audit, metric.name, method.name, groups)
+    )
+
+
+def classes(audit: Audit) -> list[Group]:
+    """Documents by their label, or by what the model explained where there is none. One class is no breakdown."""
+    names = np.array([class_of(document) for document in audit.documents], dtype=object)
+    known = sorted(set(names))
+    return [Group("class", name, names == name) for name in known] if len(known) > 1 else []
+
+
+def lengths(audit: Audit) -> list[Group]:
+    """Documents in thirds by their number of units; fewer groups where many are of one length."""
+    units = np.array([document.units for document in audit.documents], dtype=float)
+    if not len(units):
+        return []
+    third = np.searchsorted(np.quantile(units, [1 / 3, 2 / 3]), units)  # 0 up to the first quantile, and so on
+    groups = [Group("length", _span(units[third == part]), third == part) for part in np.unique(third)]
+    return groups if len(groups) > 1 else []
+
+
+def class_of(document: Document) -> str:
+    """The label if the document has one; numbers are no classes."""
+    return document.label if isinstance(document.label, str) else document.target
+
+
+def _span(units: NDArray[np.float64]) -> str:
+    low, high = int(units.min()), int(units.max())
+    return f"{low} to {high} units" if low < high else f"{low} units"
+
+
+def _parts(audit: Audit, metric: str, method: str, groups: list[Group]) -> list[Part]:
+    values = audit.values(metric, method)
+    found = estimates([values[group.members] for group in groups])
+    return [Part(metric, method, group.by, group.name, each) for group, each in zip(groups, found, strict=True)]
+
+
+_GRID = np.linspace(0, 1, 101)
+_TOLERANCE = 1e-6
+"""Shares are stored in single precision: 0.05 may be a little more."""
+
+
+def curves(audit: Audit) -> tuple[Curve, ...]:
+    """The curves of all metrics that have steps."""
+    return tuple(
+        _curve(audit, metric, method.name)
+        for metric in audit.metrics
+        for method in audit.methods
+        if metric.steps and audit.has(metric.name, method.name)
+    )
+
+
+def flip_curves(audit: Audit) -> tuple[FlipCurve, ...]:
+    """The curves of all metrics that say of each document whether and where it flipped."""
+    found = (_flips(audit, metric.name, method.name) for metric in audit.metrics for method in audit.methods)
+    return tuple(each for each in found if each.n)
+
+
+def _curve(audit: Audit, metric: AuditedMetric, method: str) -> Curve:
+    points = audit.curves(metric.name, method)  # [documents, steps]
+    return Curve(metric.name, method, metric.steps, tuple(estimates(list(points.T))))
+
+
+def _flips(audit: Audit, metric: str, method: str) -> FlipCurve:
+    values, flipped = audit.values(metric, method), audit.detail("flipped", metric, method)
+    scored = ~np.isnan(values) & ~np.isnan(flipped)
+    where = np.sort(values[scored & (flipped > 0)])
+    counts, n = np.searchsorted(where, _GRID + _TOLERANCE, side="right"), int(scored.sum())
+    shares = tuple(float(share) for share in _GRID.round(2))
+    return FlipCurve(metric, method, shares, tuple(float(count / max(n, 1)) for count in counts), n)
+
+
+def removals(audit: Audit, tables: Sequence[MetricTable]) -> tuple[Removal, ...]:
+    """Metrics that differ in nothing but their eraser, side by side."""
+    groups: dict[str, list[AuditedMetric]] = {}
+    for metric in audit.metrics:
+        if metric.eraser is not None:
+            groups.setdefault(_settings(metric), []).append(metric)
+    known = {table.metric: table for table in tables}
+    found = [_removal(group, [known[metric.name] for metric in group]) for group in groups.values() if len(group) > 1]
+    return tuple(each for each in found if len(each.rankings[0].methods) > 1)
+
+
+def _settings(metric: AuditedMetric) -> str:
+    return key({option: value for option, value in metric.spec.items() if option != "eraser"})
+
+
+def _removal(metrics: Sequence[AuditedMetric], tables: Sequence[MetricTable]) -> Removal:
+    scored = [{cell.method for cell in table.cells if cell.order == "given" and cell.scored} for table in tables]
+    methods = sorted(set.intersection(*scored) - {FLOOR})
+    rankings = tuple(_ranking(metric, table, methods) for metric, table in zip(metrics, tables, strict=True))
+    best = [method for method in tables[0].best if method in methods and all(method in each.best for each in tables)]
+    tops = {ranking.methods[:1] for ranking in rankings}
+    return Removal(metrics[0].kind, rankings, _kendall(rankings, methods), tuple(best), len(tops) == 1)
+
+
+def _ranking(metric: AuditedMetric, table: MetricTable, methods: Sequence[str]) -> Ranking:
+    means = {cell.method: cell.mean for cell in table.cells if cell.order == "given" and cell.method in methods}
+    ranked = sorted(methods, key=means.__getitem__, reverse=metric.greater_is_better)
+    return Ranking(metric.name, str(metric.eraser), tuple(ranked), tuple(means[method] for method in ranked))
+
+
+def _kendall(rankings: Sequence[Ranking], methods: Sequence[str]) -> tuple[tuple[float, ...], ...]:
+    means = [dict(zip(ranking.methods, ranking.means, strict=True)) for ranking in rankings]
+    columns = [np.array([each[method] for method in methods]) for each in means]
+    return tuple(tuple(_tau(one, other) for other in columns) for one in columns)
+
+
+def _tau(one: np.ndarray, other: np.ndarray) -> float:
+    return float(stats.kendalltau(one, other).statistic) if len(one) > 1 else np.nan

@@ -1,0 +1,182 @@
+"""Questions about the rows of a case: what a model makes of its inputs, with gradients, counted, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from veridical.masking.engine import Engine
+from veridical.masking.targets import Scale, derivative_of, values_of
+from veridical.models import Batch, Classifier, Output, Rows
+from veridical.models.classifier import average_windows
+
+Pieces = Literal["sum", "mean", "max", "first"]
+"""How the scores of word pieces make the score of a word."""
+
+RowFunction = Callable[[Rows, Tensor], Tensor]
+"""Gives token scores for some rows; what the tensor beside them is, the caller of the function says."""
+
+
+@dataclass(frozen=True)
+class RowQuestions:
+    """Examples as the rows that a model reads, and the questions that are asked row by row.
+
+    `run` asks at once and as the model is, for training. The others are for explaining: they switch dropout off, go
+    through the rows in portions that the engine bounds, and hand each portion to a function, with gradients enabled.
+    """
+
+    classifier: Classifier
+    batch: Batch
+    targets: Tensor
+    engine: Engine
+    output: Output
+    asked: Tensor
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    @property
+    def live(self) -> Tensor:
+        """Which unit slots [B, U] are real."""
+        return self.batch.live
+
+    def run(
+        self, rows: Rows, *, embeds: Tensor | None = None, attentions: bool = False, hidden: bool = False
+    ) -> Output:
+        """What the model says of rows that were made of the case's own, all at once: logits per row, [R, C].
+
+        Gradients flow into the weights, the embeddings and the rows' gate, and the model stays in its mode: while it is
+        trained, it drops out.
+        """
+        self._count(self._questions(rows.owner))
+        self.engine.cost.forwards += len(rows)
+        return self.classifier.run(rows, embeds=embeds, attentions=attentions, hidden=hidden)
+
+    def rowwise(self, score: RowFunction, scale: Scale = "logit", passes: int = 1, copies: int = 1) -> Tensor:
+        """Apply a function to each row once and gather its token scores, [R, L].
+
+        The function gets rows and the derivative of the explained value by each row's logits [r, C], and gives [r, l].
+        `passes` says how many backward passes it makes, `copies` how many rows it runs for each that it is given.
+        """
+        gradient = self.logit_gradient(self.output.logits, scale)
+        row = torch.arange(len(self.batch.rows))
+
+        def term(rows: Rows, visit: Tensor) -> Tensor:
+            return score(rows, gradient[visit].to(self.classifier.device))
+
+        return self._gather(term, row, torch.zeros_like(row), passes=passes, copies=copies)[0]
+
+    def rowsum(self, term: RowFunction, row: Tensor) -> Tensor:
+        """Sum a function over visits to rows: [R, L, d], 0 for rows without a visit.
+
+        `row` [V] says which row each visit is to. The function gets the rows of some visits and their indices into
+        `row`, and gives [v, l, d]. Visits to different rows share batches.
+        """
+        return self._gather(term, row, torch.zeros_like(row))[0]
+
+    def rowvisits(self, score: RowFunction, wanted: Tensor, copies: int = 1) -> Tensor:
+        """Apply a function to the `wanted` [B, V] visits to each example and keep its token scores apart: [V, R, L].
+
+        The function gets rows and which visit this is to each of them, and gives [r, l]; visits that are not wanted
+        score 0. Visits to different rows share batches. `copies` is as for `rowwise`.
+        """
+        row, visit = torch.nonzero(wanted[self.batch.rows.owner], as_tuple=True)
+        return self._gather(lambda rows, at: score(rows, visit[at]), row, visit, wanted.shape[1], copies=copies)
+
+    def outputs(self, embeds: Callable[[Rows], Tensor]) -> Tensor:
+        """All outputs of the examples when their rows have other embeddings [r, l, d]: [B, C], without gradients."""
+        rows = self.batch.rows
+        found = torch.empty(len(rows), self.output.logits.shape[1])
+
+        def work(pack: Tensor) -> None:
+            part = rows.select(pack)
+            with torch.no_grad():
+                found[pack] = self.classifier.run(part, embeds=embeds(part)).logits.float().cpu()
+
+        self._work(torch.arange(len(rows)), work, passes=0)
+        self._count(torch.ones_like(self.asked))
+        return average_windows(found, rows.owner, len(self))
+
+    def scaled(self, logits: Tensor, targets: Tensor, scale: Scale) -> Tensor:
+        """The values of targets [N] on a scale, from logits [N, C]."""
+        return values_of(logits, targets, "logit" if self.classifier.is_regression else scale)
+
+    def logit_gradient(self, logits: Tensor, scale: Scale) -> Tensor:
+        """The derivative of each row's part in the explained value by the row's logits, [R, C].
+
+        A document of several windows has the mean of their logits, so each window has its share.
+        """
+        rows = self.batch.rows
+        scale = "logit" if self.classifier.is_regression else scale
+        whole = derivative_of(logits, self.targets.to(logits.device), scale)  # [B, C]
+        return whole[rows.owner.to(whole.device)] * self.shares(rows)[:, None].to(whole)
+
+    def shares(self, rows: Rows) -> Tensor:
+        """The part each row has in its example's output: 1, or 1 / windows of a long document."""
+        return (1 / self._windows)[rows.owner]
+
+    def to_units(self, tokens: Tensor, pieces: Pieces = "sum") -> Tensor:
+        """Gather token scores [R, L] into unit scores [B, U]; positions without a unit are left out."""
+        rows, live = self.batch.rows, self.live
+        real = rows.unit_of >= 0
+        slot = (rows.owner[:, None] * live.shape[1] + rows.unit_of)[real]
+        values = tokens[real]
+        flat = torch.zeros(live.numel())
+        if pieces in ("sum", "mean"):
+            flat = flat.index_add(0, slot, values)
+            counts = torch.zeros(live.numel()).index_add(0, slot, torch.ones(len(values))) if pieces == "mean" else None
+            flat = flat if counts is None else flat / counts.clamp(min=1)
+        elif pieces == "max":
+            flat = flat.scatter_reduce(0, slot, values, "amax", include_self=False)
+        else:
+            flat[slot.flip(0)] = values.flip(0)  # written backwards, so that the first piece is written last
+        return flat.view(live.shape)
+
+    def _gather(
+        self, term: RowFunction, row: Tensor, layer: Tensor, layers: int = 1, *, passes: int = 1, copies: int = 1
+    ) -> Tensor:
+        """Sum a function over visits [V] to rows, in several layers: [layers, R, L, ...]."""
+        rows = self.batch.rows
+        count, width = rows.unit_of.shape
+        total = torch.zeros(layers * count, width)
+
+        def work(pack: Tensor) -> None:
+            nonlocal total
+            part = term(rows.select(row[pack]), pack).detach().float().cpu()  # [v, l, ...]
+            if total.shape[2:] != part.shape[2:]:  # known only now
+                total = torch.zeros(layers * count, width, *part.shape[2:])
+            total[:, : part.shape[1]].index_add_(0, layer[pack] * count + row[pack], part)
+
+        self._work(row, work, passes, copies)
+        self._count(copies * self._questions(rows.owner[row]))
+        return total.view(layers, count, *total.shape[1:])
+
+    def _work(self, row: Tensor, work: Callable[[Tensor], None], passes: int = 1, copies: int = 1) -> None:
+        """Do something for each of many rows [N], with gradients; `work` gets indices into them, a pack at a time."""
+        lengths = self.batch.rows.lengths[row] * copies
+        with torch.enable_grad(), self.classifier.evaluating(), self.engine.casting(self.classifier):
+            for pack in self.engine.packs(lengths):
+                work(pack)
+                self.engine.cost.forwards += copies * len(pack)
+                self.engine.cost.backwards += passes * len(pack)
+                self.engine.watch(len(pack))
+
+    def _count(self, questions: Tensor) -> None:
+        self.asked.add_(questions)
+        self.engine.cost.queries += int(questions.sum())
+
+    def _questions(self, owner: Tensor) -> Tensor:
+        """How often each example [B] is asked about when rows of these owners [R] are run.
+
+        An example of several windows is asked about once when each of them is run.
+        """
+        return -(-torch.bincount(owner, minlength=len(self)) // self._windows)
+
+    @property
+    def _windows(self) -> Tensor:
+        """The number of rows of each example, [B]."""
+        return torch.bincount(self.batch.rows.owner, minlength=len(self))

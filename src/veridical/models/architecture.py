@@ -1,0 +1,116 @@
+"""What is known of each architecture of Hugging Face text classifiers: what it refuses, where its words enter."""
+
+from __future__ import annotations
+
+import sys
+from inspect import signature
+
+from torch import nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from veridical.core.errors import ModelError, UsageError
+from veridical.models.classifier import Ability
+from veridical.models.transformer import Transformer
+
+_USUAL_POSITIONS = 512
+
+# Their answers change with the padding beside a text, which would make every score depend on its neighbours.
+_PADDING_MATTERS = {"convbert", "fnet", "funnel", "nystromformer", "reformer", "xlnet", "yoso"}
+# These make their own attention masks of the words that are there, and take no weights in between.
+_ALL_OR_NOTHING = {"longformer", "deberta-v2", "deberta", "modernbert"}
+# Made of BERT's parts: linear layers, activations, residual sums with LayerNorm, attention by plain dot products.
+_BERT_LIKE = {"albert", "bert", "camembert", "distilbert", "electra", "roberta", "xlm-roberta"}
+
+
+def check_architecture(model: PreTrainedModel) -> None:
+    """Refuse models whose scores could not be trusted."""
+    kind = model.config.model_type
+    if model.config.is_encoder_decoder:
+        raise ModelError(
+            f"{kind} models read each text twice, in an encoder and a decoder", remedy="Use an encoder or a decoder."
+        )
+    if kind in _PADDING_MATTERS:
+        raise ModelError(
+            f"the answer of {kind} models depends on the padding beside a text, so no score of theirs can be repeated",
+            remedy="Wrap it in a callable that runs one text at a time: Classifier.load(function, labels=...).",
+        )
+
+
+def abilities_of(model: PreTrainedModel, has_mask_token: bool) -> frozenset[Ability]:
+    """What a text model can give: what all transformers give, and all ways to take words away, with exceptions."""
+    abilities = Transformer.provides | {Ability.DELETE, Ability.PAD, Ability.PAD_ATTN, Ability.ZERO}
+    if has_mask_token:
+        abilities |= {Ability.MASK}
+    if model.config.model_type in _BERT_LIKE:
+        abilities |= {Ability.BERT_LAYERS}
+    if model.config.model_type == "longformer":
+        # Its local attention has no full matrices; only the first token, which sees everything, has a full row,
+        # and of that the model shows a copy that its output does not depend on.
+        abilities -= {Ability.ATTENTIONS, Ability.ATTENTION_GRADIENTS}
+    if decides_on_last_token(model):
+        # Here the first token sees only itself, and who attends to whom depends on the order before anything else.
+        abilities -= {Ability.ATTENTIONS, Ability.CLS_ATTENTIONS, Ability.ATTENTION_GRADIENTS}
+    return abilities
+
+
+def hides_in_part(model: PreTrainedModel) -> bool:
+    """Whether a word can be hidden from attention in part, by a weight between 0 and 1."""
+    return model.config.model_type not in _ALL_OR_NOTHING and not decides_on_last_token(model)
+
+
+def decides_on_last_token(model: PreTrainedModel) -> bool:
+    """Whether a model reads left to right; such classifiers call their head `score`, with few exceptions."""
+    return hasattr(model, "score") or model.config.model_type in {"ctrl", "modernbert-decoder"}
+
+
+def reads_types(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether model and tokenizer tell the texts of a pair apart by token types."""
+    return (
+        "token_type_ids" in tokenizer.model_input_names
+        and "token_type_ids" in signature(model.forward).parameters
+        and getattr(model.config, "type_vocab_size", 1) > 1
+    )
+
+
+def word_path(model: PreTrainedModel) -> tuple[nn.Module, ...]:
+    """The modules that make a word's vector; what the last one gives is the input embedding.
+
+    Usually there is only the table of word embeddings. But where a word's vector is normalised before anything is added
+    to it, its length means nothing: halving it changes nothing, and input x gradient is 0 everywhere. There the
+    normalised vector is taken.
+    """
+    words = model.get_input_embeddings()
+    config = model.config
+    if config.model_type == "modernbert":
+        return words, model.base_model.embeddings.norm
+    if (
+        config.model_type in {"deberta", "deberta-v2"}
+        and not config.position_biased_input
+        and not config.type_vocab_size
+    ):
+        embeddings = model.base_model.embeddings
+        return tuple(module for module in (words, embeddings.embed_proj, embeddings.LayerNorm) if module is not None)
+    return (words,)
+
+
+def position_offset(model: PreTrainedModel) -> int | None:
+    """The number before the first position, for models of the RoBERTa kind; None for those that count from 0."""
+    embeddings = getattr(model.base_model, "embeddings", None)
+    name = "create_position_ids_from_input_ids"
+    skips_padding = hasattr(embeddings, name) or hasattr(sys.modules[type(model).__module__], name)
+    return int(model.config.pad_token_id) if skips_padding else None
+
+
+def length_of(wanted: int | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int:
+    """The number of tokens to read at once: as wanted, or as many as model and tokenizer allow."""
+    offset = position_offset(model)
+    positions = getattr(model.config, "max_position_embeddings", None) or _USUAL_POSITIONS
+    most = int(positions) - (0 if offset is None else offset + 1)
+    least = tokenizer.num_special_tokens_to_add(pair=True) + 2
+    length = min(int(tokenizer.model_max_length), most) if wanted is None else wanted
+    if not isinstance(length, int) or not least <= length <= most:
+        raise UsageError(
+            f"max_length cannot be {length!r}",
+            remedy=f"It must hold a word and no more than the model reads: {least} to {most}.",
+        )
+    return length

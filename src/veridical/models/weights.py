@@ -1,0 +1,106 @@
+"""Weights as files, as fingerprints, and in the place of a model's own."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from veridical.core.errors import ModelError, UsageError
+from veridical.core.storage import replacing
+
+WEIGHTS_FILE = "weights.safetensors"
+"""The weights of a learned component, beside its options."""
+
+AGAIN = "Train or copy it again."
+
+Weights = Mapping[str, Tensor]
+"""Tensors by their names."""
+
+T = TypeVar("T")
+
+
+def fingerprint_of(weights: Weights, parts: Mapping[str, str] | None = None) -> str:
+    """A hash of some weights, and of the fingerprints of `parts` that belong to them."""
+    digest = hashlib.sha256()
+    for name, values in sorted(weights.items()):
+        digest.update(name.encode())
+        digest.update(values.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
+    for name, fingerprint in sorted((parts or {}).items()):
+        digest.update(f"{name}={fingerprint}".encode())
+    return digest.hexdigest()[:16]
+
+
+def write_weights(folder: str | PathLike[str], weights: Weights) -> None:
+    """Write weights to a folder; the file appears only when it is complete."""
+    # Cloned: two names may share one tensor, which the format does not allow.
+    whole = {name: values.detach().cpu().clone().contiguous() for name, values in weights.items()}
+    with replacing(Path(folder) / WEIGHTS_FILE) as unfinished:
+        unfinished.write_bytes(save(whole))
+
+
+def read_weights(folder: str | PathLike[str]) -> dict[str, Tensor]:
+    """The weights in a folder."""
+    path = Path(folder) / WEIGHTS_FILE
+    try:
+        return dict(load(path.read_bytes()))
+    except FileNotFoundError:
+        raise ModelError(f"{folder} has no weights: there is no {WEIGHTS_FILE}", remedy=AGAIN) from None
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{path} is damaged: {error}", remedy=AGAIN) from error
+
+
+def check_same_shapes(folder: str | PathLike[str], found: Weights, wanted: Weights) -> None:
+    """Refuse weights of a folder that are not exactly those of a network: missing ones, extra ones, other shapes."""
+    path = Path(folder) / WEIGHTS_FILE
+    if missing := sorted(wanted.keys() - found.keys()):
+        raise ModelError(f"{path} lacks {len(missing)} weights, such as {missing[0]!r}", remedy=AGAIN)
+    if extra := sorted(found.keys() - wanted.keys()):
+        problem = f"{path} has {len(extra)} weights that its options do not ask for, such as {extra[0]!r}"
+        raise ModelError(problem, remedy=AGAIN)
+    for name, values in wanted.items():
+        if found[name].shape != values.shape:
+            problem = f"{path}: {name!r} is {_size(found[name])}, and its options ask for {_size(values)}"
+            raise ModelError(problem, remedy=AGAIN)
+
+
+def check_replacements(model: nn.Module, weights: Weights) -> None:
+    """Refuse weights that cannot take the place of a model's own: unknown names, other shapes."""
+    own = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    for name, values in weights.items():
+        if name not in own:
+            near = difflib.get_close_matches(name, list(own), n=1)  # of hundreds
+            remedy = f"Did you mean {near[0]!r}?" if near else "They are called as in `model.named_parameters()`."
+            raise UsageError(f"the model has no weight {name!r}", remedy=remedy)
+        if values.shape != own[name].shape:
+            raise UsageError(f"the model's weight {name!r} is {_size(own[name])}, and not {_size(values)}")
+
+
+class _Holder(nn.Module):
+    """Lets `functional_call`, which calls a module, call any function instead."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, compute: Callable[[], T]) -> T:
+        return compute()
+
+
+def with_other_weights(model: nn.Module, weights: Weights, compute: Callable[[], T]) -> T:
+    """What `compute` gives while a model has other weights; gradients flow into these, again and again."""
+    found: T = functional_call(_Holder(model), {f"model.{name}": each for name, each in weights.items()}, (compute,))
+    return found
+
+
+def _size(values: Tensor) -> str:
+    return " x ".join(map(str, values.shape)) or "a single number"

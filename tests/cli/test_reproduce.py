@@ -1,0 +1,68 @@
+"""`veridical reproduce`, as a user meets it: a study of planted data that takes seconds."""
+
+import json
+
+import pytest
+
+from veridical.studies import STUDIES, Figure, Preset, Study, StudyData
+from veridical.training import Schedule
+
+TINY = Study(
+    name="tiny",
+    title="Does it run?",
+    variants={"plain": ("cross-entropy",), "smooth": ("cross-entropy(smoothing=0.1)",)},
+    methods="attention",
+    metrics="decision-flip",
+    presets={
+        "smoke": Preset(
+            (StudyData("planted", "planted(train=60, length=5)", audited=6),),
+            model="tiny",
+            seeds=(0, 1),
+            schedule=Schedule(epochs=1, checks=1),
+        )
+    },
+    published=(Figure("planted", "smooth", "decision-flip", "attention", 0.42),),
+)
+
+
+@pytest.fixture(autouse=True)
+def study(monkeypatch):
+    monkeypatch.setitem(STUDIES, "tiny", TINY)
+
+
+def test_tables_are_printed_and_written(veridical, tmp_path):
+    done = veridical("reproduce", "tiny", "--preset", "smoke", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Does it run?" in done.stdout
+    assert "0.42" in done.stdout
+    table = tmp_path / "runs" / "tiny-smoke" / "tiny-smoke.md"
+    assert f"written to {table}" in done.stdout.replace("\n", "")
+    assert "| planted |  | attention | smooth |" in table.read_text()
+
+    again = veridical("reproduce", "tiny", "--preset", "smoke", "--results", "tables", "--json", cwd=tmp_path)
+    told = json.loads(again.stdout)
+    assert {line["variant"] for line in told["lines"]} == {"plain", "smooth"}
+    assert told == json.loads((tmp_path / "tables" / "tiny-smoke.json").read_text())
+    assert (tmp_path / "tables" / "tiny-smoke.md").read_text() == table.read_text()
+    assert "dev: loss" not in again.stderr  # nothing was trained again
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tinny", "--preset", "smoke"], "unknown paper 'tinny'. Did you mean 'tiny'?"),
+        (["tiny", "--preset", "smok"], "unknown size of tiny 'smok'. Did you mean 'smoke'?"),
+    ],
+)
+def test_wrong_names_end_with_2(veridical, tmp_path, arguments, words):
+    done = veridical("reproduce", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in " ".join(done.stderr.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_record_ends_with_5(veridical, tmp_path):
+    (tmp_path / "run.json").write_text("{")
+    done = veridical("reproduce", "tiny", "--preset", "smoke", "--out", tmp_path)
+    assert done.returncode == 5
+    assert "run.json is damaged" in done.stderr

@@ -1,0 +1,92 @@
+"""What failed is remembered beside the file, by spec and by what the example says."""
+
+import json
+
+import pytest
+
+from veridical import Example, Image
+from veridical.core.errors import InputError, ModelError
+from veridical.run.failures import FailureFile
+from veridical.run.job import Failure
+
+BLANK = Example("7", {"text": " "}, "positive")
+ERROR = InputError("there are no words", example="7", field="text", remedy="Fill it.")
+
+
+@pytest.fixture
+def place(tmp_path):
+    return tmp_path / "why.parquet"
+
+
+def remembered(place, example=BLANK, spec="first", error=ERROR):
+    file = FailureFile(place, spec)
+    file.remember([example], [Failure(example.id, error)])
+    return file
+
+
+def test_a_failure_is_known_again_with_its_words(place):
+    remembered(place)
+    found = FailureFile(place, "first").known(BLANK)
+    assert found.example_id == "7"
+    assert isinstance(found.error, InputError)
+    assert str(found.error) == str(ERROR)
+    assert place.with_name("why.parquet.failures.json").exists()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Example("8", {"text": " "}, "positive"),
+        Example("7", {"text": "a word"}, "positive"),
+        Example("7", {"text": " "}, "negative"),
+        Example("7", {"text": " ", "text_pair": " "}, "positive"),
+        Example("7", {"image": Image([[0]])}, "positive"),
+    ],
+)
+def test_another_example_is_tried(place, changed):
+    remembered(place)
+    assert FailureFile(place, "first").known(changed) is None
+
+
+def test_each_spec_has_failures_of_its_own(place):
+    remembered(place)
+    assert FailureFile(place, "second").known(BLANK) is None
+    remembered(place, spec="second")
+    assert FailureFile(place, "first").known(BLANK)
+    assert FailureFile(place, "second").known(BLANK)
+
+
+def test_an_error_of_the_model_is_not_remembered(place):
+    remembered(place, error=ModelError("no answer", example="7"))
+    assert not list(place.parent.iterdir())
+
+
+def test_what_went_well_is_forgotten(place):
+    remembered(place)
+    remembered(place, Example("9", {"text": ""}))
+    FailureFile(place, "first").remember([BLANK], [])
+    assert FailureFile(place, "first").known(BLANK) is None
+    assert FailureFile(place, "first").known(Example("9", {"text": ""}))
+    FailureFile(place, "first").remember([Example("9", {"text": ""})], [])
+    assert not list(place.parent.iterdir())
+
+
+def test_nothing_new_writes_nothing(place):
+    remembered(place)
+    before = place.with_name("why.parquet.failures.json").stat().st_mtime_ns
+    remembered(place)
+    assert place.with_name("why.parquet.failures.json").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("change", [{"version": 2}, {"format": "other"}, {"failures": [{"spec": "first"}]}])
+def test_a_file_of_another_kind_is_passed_over(place, change):
+    remembered(place)
+    file = place.with_name("why.parquet.failures.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+    assert FailureFile(place, "first").known(BLANK) is None
+
+
+def test_half_a_surrogate_pair_is_written_and_found(place):
+    odd = Example("cut \ud83d off", {"text": "\udc00"})
+    remembered(place, odd)
+    assert FailureFile(place, "first").known(odd)
