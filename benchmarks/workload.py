@@ -19,13 +19,12 @@ from veridical.core.example import Example
 from veridical.data import load
 from veridical.masking import Case
 from veridical.models import Classifier
+from veridical.models.architecture import quietly
 from veridical.models.new import start
-from veridical.models.pretrained import quietly
 from veridical.objectives import OBJECTIVES
 from veridical.run.handle import versions
 from veridical.training import Schedule
-from veridical.training.fit import fit
-from veridical.training.fit import remove_checkpoints
+from veridical.training.fit import fit, remove_checkpoints
 
 CACHE = Path(__file__).parent / ".cache"
 """The trained model, tables of values and ferret's environment; may be deleted at any time."""

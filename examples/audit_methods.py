@@ -1,7 +1,6 @@
 """Can the reasons be trusted? Judge three methods on a tiny model, and let a release depend on the result."""
 
-from veridical import Classifier, audit, load_data, train
-from veridical.audits.statistics.gate import gate
+from veridical import Classifier, audit, gate, load_data, train
 
 train("planted", "runs/planted", model="tiny")
 classifier = Classifier.load("runs/planted")

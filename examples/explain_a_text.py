@@ -10,7 +10,8 @@ classifier = Classifier.load("runs/planted")
 texts = ["it was a beautiful day", "then came an awful night"]
 
 for text, prediction in zip(texts, predict(classifier, texts), strict=True):
-    print(f"{prediction.label:9} {prediction.probabilities[prediction.label]:.1%}  {text}")
+    label = prediction.labels[0]
+    print(f"{label:9} {prediction.probabilities[label]:.1%}  {text}")
 
 for explanation in explain(classifier, texts, method="integrated-gradients"):
     words = ", ".join(f"{unit.text} {score:+.2f}" for unit, score in explanation.top(3))

@@ -12,9 +12,8 @@ from typing import ClassVar
 
 import torch
 
-from veridical import Case, Classifier, explain, register, train
+from veridical import Case, Classifier, Explainer, Scores, explain, register, train
 from veridical.core.component import option
-from veridical.explainers import Explainer, Scores
 from veridical.masking import EraserName
 from veridical.masking.case import Scale
 from veridical.testing import check_explainer

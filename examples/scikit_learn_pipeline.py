@@ -4,8 +4,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from veridical import Classifier, explain, load_data
-from veridical.run.explain import explain_to_file
+from veridical import Classifier, explain, explain_to_file, load_data
 
 data = load_data("planted:train")
 pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression())

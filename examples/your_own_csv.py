@@ -3,9 +3,8 @@
 import csv
 from pathlib import Path
 
-from veridical import Classifier, load_data, read, train
+from veridical import Classifier, explain_to_file, load_data, read, train
 from veridical.report import write_page
-from veridical.run.explain import explain_to_file
 
 # Stands for your file: a column with the text, one with the label, in any order and by any name.
 with Path("tickets.csv").open("w", newline="", encoding="utf-8") as file:

@@ -27,3 +27,16 @@ def classifier(trained):
     from veridical import Classifier
 
     return Classifier.load(trained)
+
+
+@pytest.fixture
+def moods():
+    """A classifier of any number of labels, each of which depends on one word of its own."""
+    from veridical import Classifier
+
+    words = {"anger": "furious", "joy": "happy", "news": "today"}
+
+    def probabilities(texts):
+        return [[0.9 if word in text.split() else 0.2 for word in words.values()] for text in texts]
+
+    return Classifier.load(probabilities, labels=list(words), multi_label=True, name="moods")

@@ -43,8 +43,9 @@ def test_what_was_written_is_known_at_once_and_later(made, opened, tmp_path):
         assert kept.seen == {("0", key)}
         (method,) = kept.methods({key: "mine", "another": "not there"})
         assert method.name == "mine"
-        assert list(method.explanations([EXAMPLE], {"0": made.target})) == [made]
-        assert kept.get("0", key).scores.tolist() == list(made.scores)
+        ((example, scored),) = method.explained([EXAMPLE], {"0": (made.target,)})
+        assert scored.explanation(example, method.spec) == made
+        assert kept.get("0", key)[made.target].scores.tolist() == list(made.scores)
     assert read_all(tmp_path / "all.parquet") == [made]
 
 

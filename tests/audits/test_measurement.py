@@ -28,7 +28,7 @@ EXAMPLES = [
     Example("0", {"text": "a good day"}, evidence=(Unit("text", (2, 6), "good"),)),
     Example("1", {"text": "the rain again"}, evidence=(Unit("text", (4, 8), "rain"),)),
 ]
-TARGETS = {"0": "yes", "1": "no"}
+TARGETS = {"0": ("yes",), "1": ("no",)}
 FALL = "comprehensiveness(eraser=mask)"
 
 

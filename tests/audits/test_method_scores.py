@@ -34,7 +34,7 @@ def made():
 
 def kept(explanation, example=EXAMPLE, name="mine"):
     described = model_text(ModelHandle.of(model(name)))
-    return ScoredDocument.of(explanation, example, spec_key(explanation.spec), described)
+    return ScoredDocument.of(explanation, example, spec_key(explanation.spec), described, example.id)
 
 
 def test_an_explanation_comes_back_as_it_was(made):
@@ -47,7 +47,7 @@ def test_an_image_is_not_kept_again_with_each_explanation():
     classifier, examples = image_classifier()
     (explanation,) = explain(classifier, examples[:1], "gradient")
     huge = Example("0", {"image": Image(np.random.default_rng(0).integers(0, 256, (200, 200, 3)))})
-    scored = ScoredDocument.of(replace(explanation, inputs=huge.inputs), huge, "key", "model")
+    scored = ScoredDocument.of(replace(explanation, inputs=huge.inputs), huge, "key", "model", "0")
     assert scored.explanation(huge, explanation.spec) == replace(explanation, inputs=huge.inputs)
     assert len(scored.packed) < 2000
 
@@ -87,7 +87,7 @@ def method(name, *documents):
 
 def scored(target, units):
     """The scores of the example that the target's first letter names."""
-    return ScoredDocument(target, np.ones(units), "content", 1.0, 0.5, False)
+    return ScoredDocument(target[0], target, np.ones(units), "content", 1.0, 0.5, False)
 
 
 def test_explanations_of_another_target_or_other_units_are_left_out():
@@ -107,6 +107,19 @@ def test_explanations_of_another_target_or_other_units_are_left_out():
             "Load the model with the `units` that the explanations were made with."
         },
     }
+
+
+def test_explanations_of_some_labels_of_an_example_are_judged_as_far_as_they_go():
+    judged = {("a", "x"): scored("x", 3), ("a", "y"): scored("y", 3)}
+    floor = MethodScores("random", {}, dict(judged))
+    part = MethodScores("lime", {}, {("a", "x"): scored("x", 3)})
+    other = MethodScores("lrp", {}, {("a", "x"): scored("x", 3), ("a", "z"): scored("z", 3)})
+    more = MethodScores("file", {}, {**judged, ("a", "z"): scored("z", 3)})
+    reasons = {}
+    leave_out_misfits([floor, part, other, more], floor, reasons)
+    assert [list(each.scored) for each in (part, other, more)] == [[("a", "x")], [("a", "x")], list(judged)]
+    assert list(reasons["a"]) == ["lrp"]
+    assert "lrp explains 'z', but 'x', 'y' are judged" in reasons["a"]["lrp"]
 
 
 def test_where_the_model_cannot_be_asked_nothing_is_judged():

@@ -10,7 +10,7 @@ from veridical.audits.overview import documents_of, likeness_of, warnings_about
 from veridical.audits.record import MODEL, Document
 
 EXAMPLES = [Example("a", {"text": "one two three four"}, "x"), Example("b", {"text": "five six seven eight"})]
-TARGETS = {"a": "yes", "b": "no"}
+TARGETS = {"a": ("yes",), "b": ("no",)}
 
 
 def method(name, truncated=False, **scores):
@@ -19,8 +19,8 @@ def method(name, truncated=False, **scores):
         name,
         {},
         {
-            (example, TARGETS[example]): ScoredDocument(
-                TARGETS[example], np.array(values, dtype=float), "", 1.0, 0.75, truncated
+            (example, TARGETS[example][0]): ScoredDocument(
+                example, TARGETS[example][0], np.array(values, dtype=float), "", 1.0, 0.75, truncated
             )
             for example, values in scores.items()
         },

@@ -26,7 +26,7 @@ def test_train_predict_explain_show(veridical, tmp_path):
     assert "already trained" in veridical("train", *options, "--out", run).stdout
 
     said = json.loads(veridical("predict", run, "such an awful day", "--json").stdout)
-    assert said["label"] == "negative"
+    assert said["labels"] == ["negative"]
     assert "negative" in veridical("predict", run, "such an awful day").stdout
 
     why = tmp_path / "why.parquet"
@@ -35,7 +35,7 @@ def test_train_predict_explain_show(veridical, tmp_path):
     assert "20 explanations written" in done.stdout
     again = veridical("explain", run, "--data", f"{DATA}:test[:20]", "--method", "integrated-gradients", "--out", why)
     assert "0 explanations written" in again.stdout
-    assert "20 were there already" in again.stdout
+    assert "20 examples were there already" in again.stdout
 
     shown = veridical("show", why, "--top", 3, "--limit", 2)
     assert shown.returncode == 0

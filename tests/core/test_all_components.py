@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Union
 import pytest
 
 from veridical.core.component import NameOf, Option, Within, first_paragraph, options_of
-from veridical.core.component_folder import has_weights
 from veridical.core.errors import UsageError
+from veridical.core.folders import has_weights
 from veridical.core.registry import Registry
 from veridical.data import DATASETS
 from veridical.explainers import EXPLAINERS

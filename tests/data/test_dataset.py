@@ -35,5 +35,14 @@ def test_regression_is_told_by_the_labels() -> None:
     assert not Dataset("empty", ()).is_regression
 
 
+def test_several_labels_are_told_by_the_labels() -> None:
+    several = Dataset("s", (Example("0", {"text": "x"}, ("a", "b")), Example("1", {"text": "y"}, ())), ("a", "b"))
+    assert several.is_multi_label
+    assert several[1:].is_multi_label
+    assert not several.is_regression
+    assert not DATA.is_multi_label
+    assert not Dataset("empty", ()).is_multi_label
+
+
 def test_repr_does_not_print_the_texts() -> None:
     assert repr(DATA) == "Dataset('mine', 10 examples, labels=('a', 'b'))"

@@ -65,6 +65,11 @@ def test_a_folder_of_images_is_described_by_what_it_is(tmp_path: Path) -> None:
     )
 
 
+def test_a_folder_with_lists_of_labels_says_so(write: Write) -> None:
+    task, line = describe(write("set/train.jsonl", '{"text": "a", "label": ["x", "y"]}\n').parent)
+    assert (task, line) == ("text multi-label classification", "columns: text, label")
+
+
 def test_an_empty_file_is_described_by_what_the_folder_is(write: Write) -> None:
     task, line = describe(write("set/train.jsonl", "\n").parent)
     assert (task, line.partition(" with")[0]) == ("text classification", "A folder")

@@ -25,7 +25,15 @@ class Rows(list[dict[str, Any]]):
 
 SST2 = Rows([{"sentence": "good", "label": 1, "idx": 0}, {"sentence": "bad", "label": 0, "idx": 1}], ["neg", "pos"])
 UNLABELLED = Rows([{"sentence": "hm", "label": -1, "idx": 0}], ["neg", "pos"])
-HUB = {("glue", "sst2"): {"train": SST2, "validation": SST2, "test": UNLABELLED}, ("empty",): {"train": Rows([], [])}}
+MOODS = Rows([{"text": "oh", "label": [2, 0], "tags": ["b", "a"]}, {"text": "hm", "label": [], "tags": ["a"]}], [])
+MOODS.features["label"] = SimpleNamespace(feature=SimpleNamespace(names=["anger", "fear", "joy"]))
+UNKNOWN = Rows([{"text": "oh", "label": [1, -1]}], [])
+UNKNOWN.features["label"] = MOODS.features["label"]
+HUB = {
+    ("moods",): {"train": MOODS, "test": UNKNOWN},
+    ("glue", "sst2"): {"train": SST2, "validation": SST2, "test": UNLABELLED},
+    ("empty",): {"train": Rows([], [])},
+}
 
 
 @pytest.fixture
@@ -55,6 +63,21 @@ def test_minus_one_is_no_label() -> None:
     data = load("hf:glue/sst2:test")
     assert data[0].label is None
     assert data.labels == ()
+
+
+@pytest.mark.usefixtures("hub")
+def test_lists_of_classes_get_their_names_and_lists_of_texts_stay() -> None:
+    data = load("hf:moods")
+    assert [example.label for example in data] == [("joy", "anger"), ()]
+    assert data.labels == ("anger", "joy")
+    assert data.is_multi_label
+    assert [example.label for example in load("hf:moods(label=tags)")] == [("b", "a"), ("a",)]
+
+
+@pytest.mark.usefixtures("hub")
+def test_minus_one_in_a_list_is_refused() -> None:
+    with pytest.raises(InputError, match="hf:moods:test, line 1: None in the list of labels is not the name"):
+        load("hf:moods:test")
 
 
 @pytest.mark.usefixtures("hub")

@@ -164,7 +164,7 @@ def test_a_table_without_texts_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("text", "review"), ("seed", 1), ("quotes", False), ("task", "regression")]
+    ("option", "value"), [("text", "review"), ("seed", 1), ("quotes", False), ("label_separator", ";")]
 )
 def test_a_fixed_layout_takes_no_options(option: str, value: object) -> None:
     Columns().refuse("pixels")

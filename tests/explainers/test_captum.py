@@ -65,12 +65,12 @@ def test_occlusion_is_what_is_left_of_the_output():
     case = case_of("bert")
     ours = Occlusion(output="prob", eraser="delete").scores(case)
     words = [unit.text for unit in case.batch.units[0]]
-    whole = case.output.probabilities[0, case.targets[0]]
+    whole = case.output.logits.softmax(-1)[0, case.targets[0]]
     example = case.batch.examples[0]
     spans = [unit.span for unit in case.batch.units[0]]
     for index, (start, end) in enumerate(spans):
         if example.inputs["text"].count(words[index]) > 1 or not words[index].isalpha():
             continue
         text = example.inputs["text"][:start] + example.inputs["text"][end:]
-        without = Case.bind(case.classifier, [Example.of(text)]).output.probabilities[0, case.targets[0]]
+        without = Case.bind(case.classifier, [Example.of(text)]).output.logits.softmax(-1)[0, case.targets[0]]
         torch.testing.assert_close(ours.values[0, index], whole - without, atol=1e-5, rtol=0)

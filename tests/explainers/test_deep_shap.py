@@ -10,7 +10,7 @@ from torch import nn
 
 from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.example import Example
-from veridical.core.run_record import TrainRecord, write_record
+from veridical.core.folders import TrainRecord, write_record
 from veridical.data import load
 from veridical.explainers import EXPLAINERS, DeepLift, DeepSHAP
 from veridical.explainers.deep_shap import reference

@@ -1,14 +1,100 @@
-"""Differentiable questions and work row by row: gradients, modes, counts, and the same values as plain questions."""
+"""What is explained: one class, or each label of an example that has several, on which scale, with which derivative."""
 
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
-from veridical.core.errors import UnsupportedError
+from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.example import Example
 from veridical.masking import ERASERS, Case
-from veridical.masking.targets import derivative_of, values_of
+from veridical.masking.questions import derivative_of, values_of
+from veridical.models.new import start
 from veridical.testing import Formula, black_box, image_classifier, pair_classifier, text_classifier
+
+LOGITS = torch.tensor([[0.3, -1.2, 2.0], [1.0, 0.5, -0.25]], dtype=torch.float64)
+TARGETS = torch.tensor([2, 1])
+EXAMPLES = [
+    Example("a", {"text": "the bank lost a goal"}, ("money", "sport")),
+    Example("b", {"text": "wet"}, ("rain",)),
+    Example("c", {"text": "nothing at all here today"}, ()),
+]
+LABELS = ("money", "rain", "sport")
+
+
+@pytest.fixture
+def classifier():
+    return start("tiny", EXAMPLES, LABELS, seed=0)
+
+
+def entries(case):
+    names = [case.classifier.target_name(int(target)) for target in case.targets]
+    return list(zip([example.id for example in case.batch.examples], names, strict=True))
+
+
+@pytest.mark.parametrize("independent", [False, True])
+@pytest.mark.parametrize("scale", ["logit", "prob", "logprob"])
+def test_the_derivative_is_that_of_the_value(scale, independent):
+    leaf = LOGITS.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(values_of(leaf, TARGETS, scale, independent).sum(), leaf)
+    assert torch.allclose(derivative_of(LOGITS, TARGETS, scale, independent), gradient)
+
+
+def test_independent_labels_have_a_sigmoid_each():
+    chosen = LOGITS.gather(1, TARGETS[:, None])[:, 0]
+    assert torch.equal(values_of(LOGITS, TARGETS, "prob", independent=True), chosen.sigmoid())
+    assert torch.equal(values_of(LOGITS, TARGETS, "logprob", independent=True), functional.logsigmoid(chosen))
+
+
+def test_each_predicted_label_is_an_entry_and_the_highest_where_none_is(classifier, monkeypatch):
+    logits = torch.tensor([[1.0, -1.0, 2.0], [-3.0, -2.0, -4.0], [0.0, 5.0, -1.0]])
+    monkeypatch.setattr("veridical.masking.engine.Engine.logits", lambda *_: logits)
+    assert entries(Case.bind(classifier, EXAMPLES)) == [
+        ("a", "money"), ("a", "sport"), ("b", "rain"), ("c", "money"), ("c", "rain"),
+    ]  # fmt: skip
+
+
+def test_each_gold_label_is_an_entry(classifier):
+    found = entries(Case.bind(classifier, EXAMPLES, target="gold"))
+    assert found[:3] == [("a", "money"), ("a", "sport"), ("b", "rain")]
+    assert [example for example, _ in found[3:]] == ["c"]  # which has none, so its highest label is explained
+
+
+def test_a_label_by_name_is_one_entry_for_each_example(classifier):
+    assert entries(Case.bind(classifier, EXAMPLES, target="rain")) == [("a", "rain"), ("b", "rain"), ("c", "rain")]
+    with pytest.raises(UsageError, match="the model has no class 'snow'. Choose predicted, gold or one of: money"):
+        Case.bind(classifier, EXAMPLES, target="snow")
+
+
+def test_entries_of_one_example_are_alike_but_for_their_target(classifier):
+    case = Case.bind(classifier, EXAMPLES, target="gold")
+    alone = Case.bind(classifier, EXAMPLES[:1], target="sport")
+    assert torch.equal(case.output.logits[0], case.output.logits[1])
+    keep = case.live.clone()
+    keep[:, 0] = False
+    asked = case.value(keep[:, None], "prob")[:, 0]
+    assert asked[1] == pytest.approx(float(alone.value(keep[1:2, None, : alone.live.shape[1]], "prob")), abs=1e-6)
+
+
+def test_documents_of_several_windows_are_repeated_whole():
+    windows = start("tiny", EXAMPLES, LABELS, seed=0, long="window", max_length=5)
+    whole = Case.bind(windows, EXAMPLES, target="gold")
+    single = Case.bind(windows, EXAMPLES, target="money")
+    rows = torch.bincount(single.batch.rows.owner)
+    assert torch.bincount(whole.batch.rows.owner).tolist() == [int(rows[0])] * 2 + rows[1:].tolist()
+    assert torch.allclose(whole.output.logits[[0, 2, 3]], single.output.logits, atol=1e-6)
+
+
+def test_a_decision_is_about_the_entrys_own_label(classifier):
+    case = Case.bind(classifier, EXAMPLES, target="rain")
+    logits = torch.tensor([[3.0, -1.0, 0.0], [0.0, 1.0, 5.0], [-1.0, -2.0, -3.0]])
+    assert case.decisions(logits, torch.arange(3)).tolist() == [0, 1, 0]
+
+
+def test_a_decision_between_classes_is_the_highest():
+    classes = start("tiny", [Example("a", {"text": "x"}, "money")], LABELS)
+    case = Case.bind(classes, [Example("a", {"text": "x y"})])
+    assert case.decisions(torch.tensor([[0.0, 3.0, 1.0]]), torch.zeros(1, dtype=torch.long)).tolist() == [1]
 
 
 def windows():

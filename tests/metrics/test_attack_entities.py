@@ -14,7 +14,7 @@ from veridical.metrics.attack_entities import (
     entities,
 )
 from veridical.metrics.attack_lists import ShortLists
-from veridical.models.units import word_spans
+from veridical.models.text_rows import word_spans
 
 
 def found(finder, text):

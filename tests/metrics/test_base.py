@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 from veridical.core.errors import InputError
+from veridical.core.example import Example, Unit
 from veridical.masking import Case
 from veridical.metrics import METRICS, CorpusMetric, Measured, Metric, measure
 from veridical.metrics.base import Need, undefined
@@ -119,3 +121,30 @@ def test_no_metric_asks_more_than_it_says(written, case_of, any_model):
     before = case.asked.item()
     measure(METRICS.create(written), case, scores)
     assert case.asked.item() - before <= QUESTIONS[written]
+
+
+TEXT = "a happy and furious day"
+
+
+@pytest.mark.parametrize(
+    ("metric", "right", "wrong"),
+    [
+        ("decision-flip(eraser=delete)", 1 / 5, 2 / 5),
+        ("prediction-agreement(ratio=0.2, eraser=delete)", 1, 0),
+        ("post-hoc-accuracy(words=1)", 1, 0),
+        ("log-odds(ratio=0.2, eraser=delete)", math.log(9) - math.log(0.25), 0),
+    ],
+)
+def test_a_label_among_several_is_judged_by_itself(moods, metric, right, wrong):
+    case = Case.bind(moods, [Example("0", {"text": TEXT}, ("joy",))])
+    happy = torch.tensor([0.0, 2, 0, 1, 0])  # first the word of joy, then the word of anger
+    found = measure(METRICS.create(metric), case, torch.stack([happy, happy]))
+    assert found.values.tolist() == pytest.approx([wrong, right])  # anger, joy
+
+
+def test_evidence_is_for_gold_labels(moods):
+    example = Example("0", {"text": TEXT}, ("joy",), evidence=(Unit("text", (2, 7), "happy"),))
+    case = Case.bind(moods, [example])
+    found = measure(METRICS.create("rationale-auc"), case, torch.tensor([[0.0, 1, 0, 0, 0]] * 2))
+    assert math.isnan(found.values[0])
+    assert found.values[1] == 1

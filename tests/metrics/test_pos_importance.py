@@ -9,7 +9,7 @@ from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.masking import Case
 from veridical.metrics import PosImportance, measure
 from veridical.metrics.pos_importance import OPEN_CLASS, TAGGERS, TAGS, SpacyTagger, tags
-from veridical.models.units import word_spans
+from veridical.models.text_rows import word_spans
 from veridical.testing import check_metric, image_classifier, pair_classifier, text_classifier
 
 pytest.importorskip("spacy")

@@ -9,7 +9,7 @@ from veridical.core.errors import InputError
 from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.core.explanation import HUMAN, Explanation
 from veridical.metrics import METRICS, CorpusMetric, Stability
-from veridical.models.units import word_spans
+from veridical.models.text_rows import word_spans
 from veridical.testing import check_metric, image_classifier, text_classifier
 
 GOOD = {"great": 2.0, "good": 1.5, "movie": 0.5}

@@ -9,8 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from veridical.core.component_folder import COMPONENT_FILE
 from veridical.core.errors import ModelError, StorageError, UnsupportedError
+from veridical.core.folders import COMPONENT_FILE
 from veridical.explainers import EXPLAINERS, LearnedMask
 from veridical.models.learned import check_made_for
 from veridical.models.weights import WEIGHTS_FILE, fingerprint_of

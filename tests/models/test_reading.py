@@ -11,8 +11,8 @@ import torch
 
 from veridical.core.errors import InputError, UsageError
 from veridical.core.example import PAIR, TEXT, Example
-from veridical.models.frames import frame_of, truncate, windows
 from veridical.models.text_classifier import TextClassifier
+from veridical.models.text_rows import frame_of, truncate, windows
 from veridical.testing.families import LIMIT, family
 
 Make = Callable[..., TextClassifier]

@@ -182,6 +182,35 @@ def test_several_gold_labels_are_listed_and_no_prediction_is_guessed() -> None:
     assert "joy, hope" in fragment(explain(label=("joy", "hope")))
 
 
+LABELS = {"model": {"task": "labels", "threshold": 0.3}}
+
+
+@pytest.mark.parametrize(
+    ("target", "probabilities", "choice", "others"),
+    [
+        ("joy", {"joy": 0.9, "hope": 0.1}, "predicted", ()),
+        ("joy", {"joy": 0.4, "hope": 0.35}, "predicted with", ("hope",)),
+        ("joy", {"joy": 0.2, "hope": 0.35, "fear": 0.8}, "not predicted, but", ("hope", "fear")),
+        ("joy", {"joy": 0.2, "hope": 0.1}, "not predicted", ()),
+    ],
+)
+def test_a_label_is_said_to_be_among_the_chosen_ones(target, probabilities, choice, others) -> None:
+    made = explain(target=target, probabilities=probabilities, label=("joy", "hope"), spec=LABELS)
+    shown = heading(made)
+    assert (shown.predicted, shown.choice, shown.others) == (None, choice, others)
+    assert shown.right == choice.startswith("predicted")  # the label is a gold one
+    markup = fragment(made)
+    assert choice in markup
+    assert ", ".join(others) in markup
+    assert "gold labels" in markup
+
+
+def test_a_model_of_one_class_says_nothing_of_chosen_labels() -> None:
+    shown = heading(explain(spec={"model": {"name": "tiny"}}))
+    assert (shown.choice, shown.others, shown.chosen) == ("", (), None)
+    assert heading(explain(spec={"model": "a name"})).chosen is None
+
+
 def test_people_and_regression() -> None:
     assert "marked by people" in fragment(explain(source="human"))
     markup = fragment(explain(target="similarity", probabilities={}, label=3.5))

@@ -146,3 +146,20 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match=r"cannot write .*page\.html"):
         write_page([explain("1")], tmp_path / "file/page.html")
+
+
+def test_of_several_labels_the_card_names_all_and_each_explanation_its_own(tmp_path: Path) -> None:
+    told = {
+        "spec": {"model": {"task": "labels", "threshold": 0.5}},
+        "probabilities": {"pos": 0.9, "neg": 0.8, "new": 0.1},
+    }
+    made = [
+        explain("7", source, target=target, label=("neg",), **told)
+        for source in ("lime", "occlusion")
+        for target in ("pos", "neg")
+    ]
+    write_page(made, tmp_path / "page.html")
+    markup = (tmp_path / "page.html").read_text()
+    assert markup.count("<strong><bdi>pos, neg</bdi></strong>") == 1
+    assert markup.count("<strong><bdi>pos</bdi></strong>") == markup.count("<strong><bdi>neg</bdi></strong>") == 2
+    assert (markup.count("&#10007;"), markup.count("&#10003;")) == (2, 2)  # of the two labels, one is right

@@ -46,6 +46,14 @@ def test_prediction_label_and_top_words() -> None:
     assert "by people" in show(explain(source="human"))
 
 
+def test_labels_that_are_chosen_are_named() -> None:
+    spec = {"model": {"task": "labels", "threshold": 0.5}}
+    shown = show(explain(spec=spec, label=("pos", "new"), probabilities={"pos": 0.9, "neg": 0.6}))
+    assert "pos 90.0%, predicted with neg, gold labels pos, new  (example 7, by lime)" in shown
+    shown = show(explain(spec=spec, label=(), probabilities={"pos": 0.4, "neg": 0.1}))
+    assert "pos 40.0%, not predicted, gold labels none  (example 7, by lime)" in shown
+
+
 def test_margins_and_what_scores_add_up_to() -> None:
     measures = {"difference": 0.21, "residual": 0.0, "queries": 164.0}
     shown = show(explain(margins=(0.1, 0.02, 0.03, 0.04, 0.05), measures=measures), top=2)

@@ -323,3 +323,30 @@ def test_the_weights_are_read_once(classifier, monkeypatch):
 def test_one_text_alone_is_a_list_of_one(classifier):
     assert [each.example_id for each in explain(classifier, "a good day")] == ["0"]
     assert len(predict(classifier, "a good day")) == 1
+
+
+def test_each_chosen_label_has_an_explanation(moods):
+    made = explain(moods, ["a happy and furious day", "a day"], "occlusion")
+    assert [(each.example_id, each.target) for each in made] == [("0", "anger"), ("0", "joy"), ("1", "anger")]
+    assert [each.measures["targets"] for each in made] == [2, 2, 1]
+    assert [each.top(1)[0][0].text for each in made[:2]] == ["furious", "happy"]
+    assert made[0].probabilities == pytest.approx({"anger": 0.9, "joy": 0.9, "news": 0.2})
+    (named,) = explain(moods, ["a happy and furious day"], "occlusion", target="news")
+    assert (named.target, named.measures["targets"]) == ("news", 1)
+    assert "targets" not in explain(black_box()[0], ["a good day"], "occlusion")[0].measures
+
+
+def test_a_file_goes_on_between_two_labels_of_an_example(moods, tmp_path):
+    texts = ["a happy and furious day", "", "it is today", "a furious one today"]
+    whole = explain_to_file(moods, texts, "occlusion", tmp_path / "whole.jsonl")
+    made = read_all(tmp_path / "whole.jsonl")
+    assert (whole.written, len(made), len(whole.failures)) == (5, 5, 1)
+    for done in range(6):
+        path = tmp_path / f"{done}.jsonl"
+        with ExplanationWriter(path) as writer:
+            writer.write(made[:done])
+        again = explain_to_file(moods, texts, "occlusion", path)
+        assert read_all(path) == made
+        assert again.written == 5 - done
+        assert again.resumed == [0, 0, 1, 2, 2, 3][done]
+    assert explain_to_file(moods, texts, "occlusion", tmp_path / "whole.jsonl").cost.queries == 0

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from veridical.core.errors import InputError, StorageError, UnsupportedError, UsageError
-from veridical.core.run_record import TrainRecord, write_record
+from veridical.core.folders import TrainRecord, write_record
 from veridical.core.storage import OutputLock
 from veridical.run.folder import RunFolder
 from veridical.run.rationales import RationalesRecord

@@ -20,7 +20,7 @@ def test_predicting_goes_on_past_bad_examples(classifier):
 def test_predictions():
     formula = Formula.linear({"good": 2.0})
     (made,) = predict(formula, ["good"])
-    assert made.label == "yes"
+    assert made.labels == ("yes",)
     assert made.probabilities == pytest.approx({"no": 0.119203, "yes": 0.880797}, abs=1e-6)
     assert predict(formula, []) == []
 
@@ -28,7 +28,7 @@ def test_predictions():
 def test_a_regression_gives_a_number():
     model = Classifier.load(lambda texts: [len(text) * 0.5 for text in texts])
     (made,) = predict(model, "four")
-    assert (made.label, made.value, made.probabilities) == ("value", 2.0, {})
+    assert (made.labels, made.value, made.probabilities) == (("value",), 2.0, {})
 
 
 @pytest.mark.parametrize("sample", [pair_classifier, image_classifier], ids=lambda each: each.__name__)
@@ -38,7 +38,7 @@ def test_pairs_and_images(sample):
     assert [each.example_id for each in found] == [example.id for example in examples]
     for each in found:
         assert sum(each.probabilities.values()) == pytest.approx(1)
-        assert each.probabilities[each.label] == max(each.probabilities.values())
+        assert each.probabilities[each.labels[0]] == max(each.probabilities.values())
 
 
 def test_the_first_bad_example_raises(classifier):
@@ -66,3 +66,10 @@ def test_the_engine_counts_what_was_run(classifier):
     engine = Engine()
     predict(classifier, ["a good day", "a good day", "a bad day"], engine)
     assert (engine.cost.queries, engine.cost.forwards, engine.cost.backwards) == (3, 2, 0)
+
+
+def test_a_multi_label_model_chooses_any_number_of_labels(moods):
+    several, none = predict(moods, ["a happy and furious day", "a day"])
+    assert several.labels == ("anger", "joy")
+    assert several.probabilities == pytest.approx({"anger": 0.9, "joy": 0.9, "news": 0.2})
+    assert (none.labels, none.value) == ((), None)

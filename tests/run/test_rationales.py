@@ -81,3 +81,9 @@ def test_images_have_no_words_to_cut(tmp_path):
 def test_a_share_that_is_none_is_refused(ratio):
     with pytest.raises(UsageError, match="ratio"):
         Extraction(ratio=ratio)
+
+
+def test_a_model_of_any_number_of_labels_is_refused(moods, tmp_path):
+    with pytest.raises(UnsupportedError, match="any number of labels"):
+        written(moods, tmp_path / "cut")
+    assert not (tmp_path / "cut").exists()

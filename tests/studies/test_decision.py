@@ -26,6 +26,12 @@ def audited(values, greater=True):
     )
 
 
+def test_sets_of_labels_are_chosen_by_their_micro_f1():
+    run = Trained("out", {"loss": 1.0, "micro_f1": 0.9, "macro_f1": 0.8, "accuracy": 0.5}, {}, 0)
+    choice = decide({"one": [run]}, {"one": [audited({"a": 1.0, "b": 2.0})]}, "attention", None, None)
+    assert (choice.figure, choice.best.skill) == ("micro_f1", 0.9)
+
+
 def decided(values, skills=None, lose=None, greater=True):
     """Decide between candidates with numbers [seeds][documents]; documents are called by letters."""
     audits = {

@@ -16,6 +16,7 @@ from veridical.testing import (
     check_explainer,
     check_objective,
     image_classifier,
+    multi_label_classifier,
     pair_classifier,
     text_classifier,
 )
@@ -37,7 +38,7 @@ def held():
     return pair_classifier(hold="text_pair")
 
 
-SAMPLES = [text_classifier, pair_classifier, image_classifier, black_box, windows, tokens, held]
+SAMPLES = [text_classifier, multi_label_classifier, pair_classifier, image_classifier, black_box, windows, tokens, held]
 
 
 @pytest.mark.filterwarnings("ignore:.*longer than the model reads")
@@ -67,7 +68,11 @@ def test_erasers_keep_their_contract(name, sample):
     check_eraser(eraser, sample)
 
 
-@pytest.mark.parametrize("sample", [text_classifier, pair_classifier, image_classifier], ids=lambda s: s.__name__)
+@pytest.mark.parametrize(
+    "sample",
+    [text_classifier, multi_label_classifier, pair_classifier, image_classifier],
+    ids=lambda sample: sample.__name__,
+)
 @pytest.mark.parametrize("name", list(OBJECTIVES))
 def test_objectives_keep_their_contract(name, sample):
     if name == "saloss" and sample is image_classifier:

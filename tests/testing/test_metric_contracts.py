@@ -7,8 +7,15 @@ import torch
 
 from veridical.core.errors import UnsupportedError
 from veridical.masking import Case
-from veridical.metrics import METRICS, CorpusMetric, Measured, measure
-from veridical.testing import black_box, check_metric, image_classifier, pair_classifier, text_classifier
+from veridical.metrics import METRICS, CorpusMetric, Measured, Need, measure
+from veridical.testing import (
+    black_box,
+    check_metric,
+    image_classifier,
+    multi_label_classifier,
+    pair_classifier,
+    text_classifier,
+)
 
 
 def windows():
@@ -19,7 +26,7 @@ def held():
     return pair_classifier(hold="text_pair")
 
 
-SAMPLES = [text_classifier, pair_classifier, image_classifier, black_box, windows, held]
+SAMPLES = [text_classifier, multi_label_classifier, pair_classifier, image_classifier, black_box, windows, held]
 # Fewer questions than by default; what is checked is the same.
 QUICK = {"normalised-aopc": "normalised-aopc(exact=4, beam=2, most=6)"}
 # It divides by what there is to lose, which is little for a random model that still reads the held text.
@@ -33,6 +40,8 @@ def needed(metric, sample):
     eraser = getattr(metric, "eraser", None)
     if eraser is not None and eraser not in classifier.provides:
         return f"no {eraser} here"
+    if Need.ONE_CLASS in metric.needs and classifier.is_multi_label:
+        return "a text may have several labels"
     return "there are no words" if "text" in metric.needs and "image" in examples[0].inputs else ""
 
 

@@ -14,8 +14,7 @@ from veridical.models.new import start
 from veridical.objectives import CrossEntropy, Objective, Sum
 from veridical.run.explain import explain
 from veridical.training import Schedule
-from veridical.training.fit import fit
-from veridical.training.left_behind import save_trained
+from veridical.training.fit import fit, save_trained
 
 
 @dataclass(frozen=True)

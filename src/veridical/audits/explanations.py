@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from veridical.audits.method_scores import MethodScores, ScoredDocument, model_text
+from veridical.audits.record import document_id
 from veridical.core.errors import InputError, UsageError
 from veridical.core.example import Example, content_hash
 from veridical.core.explanation import HUMAN, Explanation
 from veridical.core.files import ExplanationWriter, read, spec_key
-from veridical.core.files.rows import Key, spec_data
+from veridical.core.files.rows import Key, RowKey, Seen, spec_data, targets_of
 from veridical.explainers import EXPLAINERS
 from veridical.run.handle import ModelHandle
 
@@ -27,9 +28,10 @@ class AuditExplanations:
         self._writer = writer
         self.examples = {example.id: example for example in examples}
         self._model = model
-        self._model_text = model_text(model)
         self._methods: dict[str, MethodScores] = {}
-        self._kept: dict[Key, ScoredDocument] = {}
+        self._model_text = model_text(model)
+        self._kept: dict[Key, dict[str, ScoredDocument]] = {}
+        self._seen = Seen()
         for explanation in read(self.path) if writer.count else ():
             if explanation.example_id in self.examples:
                 self.check(explanation)
@@ -41,12 +43,17 @@ class AuditExplanations:
 
     @property
     def seen(self) -> set[Key]:
-        """The `(example id, spec key)` of every explanation of these examples."""
-        return set(self._kept)
+        """The `(example id, spec key)` of every one of these examples that is explained for all of its targets."""
+        return self._seen.whole
 
-    def get(self, example: str, key: str) -> ScoredDocument | None:
-        """What is kept of an example's explanation by the spec with this key."""
-        return self._kept.get((example, key))
+    @property
+    def begun(self) -> dict[Key, set[str]]:
+        """The targets that are explained of examples that have more of them."""
+        return self._seen.begun
+
+    def get(self, example: str, key: str) -> Mapping[str, ScoredDocument]:
+        """What is kept of an example's explanations by the spec with this key, by target."""
+        return self._kept.get((example, key), {})
 
     def write(self, explanations: Iterable[Explanation]) -> None:
         """Check some explanations of these examples, write them to the file and keep them in memory."""
@@ -72,10 +79,12 @@ class AuditExplanations:
 
     def _keep(self, explanation: Explanation) -> None:
         key, example = spec_key(explanation.spec), self.examples[explanation.example_id]
-        scored = ScoredDocument.of(explanation, example, key, self._model_text)
+        document = document_id(example.id, explanation.target, self._model.description)
+        scored = ScoredDocument.of(explanation, example, key, self._model_text, document)
         method = self._methods.setdefault(key, MethodScores(explanation.source, spec_data(explanation.spec)))
         method.scored[example.id, explanation.target] = scored
-        self._kept[example.id, key] = scored
+        self._kept.setdefault((example.id, key), {})[explanation.target] = scored
+        self._seen.add(RowKey(example.id, key, explanation.target, targets_of(explanation.measures)))
 
 
 def _name(method: MethodScores, taken: Container[str], key: str) -> str:

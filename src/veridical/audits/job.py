@@ -16,15 +16,15 @@ from veridical.audits.method_scores import MethodScores, Reasons, leave_out_misf
 from veridical.audits.overview import documents_of, likeness_of, warnings_about
 from veridical.audits.plan import Methods, Metrics, Plan, methods_of, metrics_of, plan
 from veridical.audits.publication import write_cards
-from veridical.audits.record import FLOOR, MODEL, Audit, AuditedMethod, Measurement, document_id
-from veridical.audits.sources import check_marks, human_job, take_in
+from veridical.audits.record import FLOOR, MODEL, Audit, AuditedMethod, Measurement
+from veridical.audits.sources import check_marks, human_job, only_gold, take_in
 from veridical.audits.store import EXPLANATIONS, save_audit
 from veridical.audits.tasks import audited_metric, corpus_tasks, document_tasks
 from veridical.audits.timing import costs_once
 from veridical.core.errors import InputError, UnsupportedError, UsageError
 from veridical.core.example import Example
 from veridical.core.explanation import HUMAN, Explanation
-from veridical.core.files import ExplanationWriter, read
+from veridical.core.files import ExplanationWriter, read, spec_key
 from veridical.core.progress import Watch
 from veridical.explainers import Explainer
 from veridical.masking import Engine
@@ -101,7 +101,7 @@ class _Settings:
 class _AuditJob:
     """What the phases of an audit share: explaining, judging, taking times, and putting all of it together.
 
-    `methods` and `targets` (by example) are known after explaining. `reasons` says what failed in any phase.
+    `methods` and `targets` are known after explaining. `reasons` says what failed in any phase. Both are by example.
     """
 
     model: ModelHandle
@@ -113,7 +113,7 @@ class _AuditJob:
     journal: Journal
     watch: Watch
     methods: list[MethodScores] = field(default_factory=list)
-    targets: dict[str, str] = field(default_factory=dict)
+    targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
     reasons: Reasons = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
@@ -149,6 +149,9 @@ class _AuditJob:
             names = {job.key: name for name, job in jobs.items() if self._explain_by(job, name, self.examples, kept)}
         others = {key: None for key in [*taken, *marks] if key not in names}
         self.methods = kept.methods({**names, **others})
+        for method in self.methods:
+            if spec_key(method.spec) in marks:
+                only_gold(method, self.examples)
         self._agree_on_targets()
 
     def _explain_by(self, job: ExplainJob, name: str, examples: Sequence[Example], kept: AuditExplanations) -> bool:
@@ -177,7 +180,8 @@ class _AuditJob:
     def _agree_on_targets(self) -> None:
         floor = next((method for method in self.methods if method.name == FLOOR), MethodScores(FLOOR, {}))
         leave_out_misfits(self.methods, floor, self.reasons)
-        self.targets = dict(floor.scored.keys())
+        for example, target in floor.scored:
+            self.targets[example] = (*self.targets.get(example, ()), target)
         if any(metric.subject == "model" for metric in self.plan.metrics.values()):
             self.methods.append(model_itself(self.methods, self.examples, self.model))
 
@@ -205,7 +209,7 @@ class _AuditJob:
     def _costs(self, method: MethodScores, job: ExplainJob | None) -> dict[str, float]:
         """What a method costs per document; times are taken of methods that run here."""
         costs = {} if method.name == MODEL else {"queries": method.queries}
-        known = [each for each in self.examples if (each.id, self.targets.get(each.id)) in method.scored]
+        known = [each for each in self.examples if method.explained([each], self.targets)]
         if job is None or not known[: self.settings.timed]:
             return costs
         self.watch.tell(f"timing {method.name}", 0, 1)
@@ -236,6 +240,12 @@ class _AuditJob:
 
     def _shown(self, documents: set[str]) -> dict[str, list[Explanation]]:
         """The explanations of some documents by method."""
-        wanted = [each for each in self.examples if document_id(each.id, self.targets.get(each.id, "")) in documents]
-        named = {method.name: method for method in self.methods if method.name != MODEL}
-        return {name: list(method.explanations(wanted, self.targets)) for name, method in named.items()}
+        return {
+            method.name: [
+                scored.explanation(example, method.spec)
+                for example, scored in method.explained(self.examples, self.targets)
+                if scored.document in documents
+            ]
+            for method in self.methods
+            if method.name != MODEL
+        }

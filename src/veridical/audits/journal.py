@@ -12,8 +12,7 @@ from typing import Any
 
 from veridical.audits.record import Measurement
 from veridical.core.errors import StorageError
-from veridical.core.journal import LineFile, is_whole
-from veridical.core.storage import OutputLock
+from veridical.core.storage import LineFile, OutputLock, is_whole
 
 _NAME = "measured.jsonl"
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from veridical.audits.journal import Journal
-from veridical.audits.method_scores import Place, Reasons
+from veridical.audits.method_scores import Place, Reasons, Targets
 from veridical.audits.record import Measurement
 from veridical.audits.tasks import MeasuringTask
 from veridical.core.errors import InputError, ModelError, VeridicalError
@@ -23,6 +23,9 @@ from veridical.masking import Case, Engine
 from veridical.masking.ranking import places
 from veridical.metrics import CorpusMetric, Metric, measure
 from veridical.run.job import Failure, Job, Result, charge, serially
+
+_OTHERWISE = "asked again, the model does not choose this target any more"
+"""The last digits of an output may be others beside other texts, and a decision may depend on them."""
 
 
 @dataclass
@@ -45,7 +48,7 @@ class MeasuringJob(Job[MeasuredExample]):
     """
 
     tasks: tuple[MeasuringTask, ...]
-    targets: Mapping[str, str]
+    targets: Targets
     known: Container[str]
 
     def passes(self, units: int) -> int:
@@ -53,7 +56,8 @@ class MeasuringJob(Job[MeasuredExample]):
         return sum(cast("Metric", task.metric).questions(units) for task in self.tasks)
 
     def documents(self, examples: Sequence[Example]) -> list[Place]:
-        return [(example.id, self.targets[example.id]) for example in examples]
+        """Each example with each of its targets."""
+        return [(example.id, target) for example in examples for target in self.targets[example.id]]
 
     def missing(self, examples: Sequence[Example]) -> list[MeasuringTask]:
         """The tasks that have to be done for some examples."""
@@ -61,16 +65,16 @@ class MeasuringJob(Job[MeasuredExample]):
         return [task for task in self.tasks if any(key not in self.known for key in task.keys(documents).values())]
 
     def work(self, examples: list[Example], engine: Engine) -> list[MeasuredExample]:
-        found = [MeasuredExample() for _ in examples]
+        found = {example.id: MeasuredExample() for example in examples}
         if missing := self.missing(examples):
             case = Case.bind(self.model.classifier, examples, target=self.target, engine=engine)
             scores = {task.method.name: task.method.scores(case) for task in missing}
             for task in missing:
                 self._measure(task, case, scores[task.method.name], found)
-        return found
+        return list(found.values())
 
-    def _measure(self, task: MeasuringTask, case: Case, scores: Tensor, found: list[MeasuredExample]) -> None:
-        documents = self.documents(case.batch.examples)
+    def _measure(self, task: MeasuringTask, case: Case, scores: Tensor, found: dict[str, MeasuredExample]) -> None:
+        documents = entries(case)
         keys = task.keys(documents)
         ordered = backwards(scores, case.live) if task.order == "reversed" else scores
         try:
@@ -78,13 +82,18 @@ class MeasuringJob(Job[MeasuredExample]):
         except (InputError, ModelError) as error:
             if len(found) > 1:  # which of them cannot be measured is found by halves
                 raise
-            found[0].errors |= dict.fromkeys(keys.values(), error)
+            found[case.batch.examples[0].id].errors |= dict.fromkeys(keys.values(), error)
             return
-        rows = task.rows(documents, measured)
-        for place, mine in zip(documents, found, strict=True):
-            if place in rows:
-                mine.rows[keys[place]] = rows[place]
-                mine.steps[task.name] = measured.steps
+        for place, row in task.rows(documents, measured).items():
+            mine = found[place[0]]
+            mine.rows[keys[place]] = row
+            mine.steps[task.name] = measured.steps
+
+
+def entries(case: Case) -> list[Place]:
+    """What a case is about: its examples, each with the name of a target."""
+    names = map(case.classifier.target_name, case.targets.tolist())
+    return [(example.id, name) for example, name in zip(case.batch.examples, names, strict=True)]
 
 
 def measure_documents(
@@ -107,14 +116,15 @@ def measure_documents(
 
 
 def measure_corpus(
-    task: MeasuringTask, examples: Sequence[Example], targets: Mapping[str, str], journal: Journal
+    task: MeasuringTask, examples: Sequence[Example], targets: Targets, journal: Journal
 ) -> list[Measurement]:
     """Measure a metric of all explanations of a method together, unless that was done; the rows of the examples."""
-    known = [example for example in examples if (example.id, targets.get(example.id)) in task.method.scored]
-    documents = [(example.id, targets[example.id]) for example in known]
+    known = task.method.explained(examples, targets)
+    documents = [(example.id, scored.target) for example, scored in known]
     keys = task.keys(documents)
     if not journal.has(keys.values()):
-        found = cast("CorpusMetric", task.metric).over(known, list(task.method.explanations(known, targets)))
+        explanations = [scored.explanation(example, task.method.spec) for example, scored in known]
+        found = cast("CorpusMetric", task.metric).over([example for example, _ in known], explanations)
         rows = {keys[place]: row for place, row in task.rows(documents, found).items()}
         journal.write(rows, {task.name: found.steps})
     return [journal.rows[key] for key in keys.values()]
@@ -168,7 +178,7 @@ def _rows(
             if key in journal.rows:
                 yield journal.rows[key]
             else:
-                failed.setdefault(task.method.name, {}).setdefault(failures[key], []).append(task.name)
+                failed.setdefault(task.method.name, {}).setdefault(failures.get(key, _OTHERWISE), []).append(task.name)
     for method, told in failed.items():
         why = " ".join(f"{', '.join(dict.fromkeys(names))}: {reason.rstrip('.')}." for reason, names in told.items())
         reasons.setdefault(example.id, {})[method] = why

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,6 +24,9 @@ from veridical.run.handle import ModelHandle
 Place = tuple[str, str]
 """What an explanation is about: the id of an example, and the target."""
 
+Targets = Mapping[str, tuple[str, ...]]
+"""The targets that are judged, by example."""
+
 Reasons = dict[str, dict[str, str]]
 """Why something failed, by example and by method."""
 
@@ -32,9 +35,11 @@ Reasons = dict[str, dict[str, str]]
 class ScoredDocument:
     """What is kept of an explanation: its scores, and in `content` a hash of all that a metric could depend on.
 
-    `packed` is the rest of the explanation in a twentieth of the memory, but for its inputs, which the example has.
+    `document` is the id of the document that it explains. `packed` is the rest of the explanation in a twentieth of the
+    memory, but for its inputs, which the example has.
     """
 
+    document: str
     target: str
     scores: NDArray[np.float64]
     content: str
@@ -44,11 +49,12 @@ class ScoredDocument:
     packed: bytes = b""
 
     @classmethod
-    def of(cls, explanation: Explanation, example: Example, key: str, model: str) -> ScoredDocument:
-        """Keep an explanation; `key` is that of its spec, `model` describes the model."""
+    def of(cls, explanation: Explanation, example: Example, key: str, model: str, document: str) -> ScoredDocument:
+        """Keep the explanation of a document; `key` is that of its spec, `model` describes the model."""
         scores = np.array(explanation.scores, dtype=np.float64)
         told = (key, model, example.id, explanation.target, content_hash(example.inputs))
         return cls(
+            document=document,
             target=explanation.target,
             scores=scores,
             content=digest(scores, *told, repr(explanation.units), repr(example.evidence)),
@@ -111,12 +117,10 @@ class MethodScores:
                 scores[index, : len(found.scores)] = torch.from_numpy(found.scores)
         return scores
 
-    def explanations(self, examples: Iterable[Example], targets: Mapping[str, str]) -> Iterator[Explanation]:
-        """The explanations of some examples, as far as there are any, made again one by one."""
-        for example in examples:
-            found = self.scored.get((example.id, targets.get(example.id, "")))
-            if found is not None:
-                yield found.explanation(example, self.spec)
+    def explained(self, examples: Iterable[Example], targets: Targets) -> list[tuple[Example, ScoredDocument]]:
+        """What there is of some examples, for each of their targets."""
+        places = ((example, (example.id, target)) for example in examples for target in targets.get(example.id, ()))
+        return [(example, self.scored[place]) for example, place in places if place in self.scored]
 
 
 def model_itself(methods: Sequence[MethodScores], examples: Iterable[Example], model: ModelHandle) -> MethodScores:
@@ -142,25 +146,29 @@ def leave_out_misfits(methods: Sequence[MethodScores], floor: MethodScores, reas
 
     The floor was explained with this very model, target and units. What differs from it was made in another way.
     """
-    judged = {example: scored for (example, _), scored in floor.scored.items()}
+    judged: dict[str, dict[str, ScoredDocument]] = {}  # by example and target
+    for (example, target), scored in floor.scored.items():
+        judged.setdefault(example, {})[target] = scored
     for method in methods:
         for (example, target), scored in list(method.scored.items()):
             why = _misfit(method.name, scored, judged[example]) if example in judged else _unknown(example, reasons)
             if why:
                 del method.scored[example, target]
-            if why and not (example in judged and (example, judged[example].target) in method.scored):
+            if why and not (example in judged and all((example, each) in method.scored for each in judged[example])):
                 reasons.setdefault(example, {}).setdefault(method.name, why)
 
 
-def _misfit(name: str, scored: ScoredDocument, judged: ScoredDocument) -> str | None:
-    """Why the scores of a method cannot be judged, or nothing."""
-    if len(scored.scores) != len(judged.scores):
-        problem = f"{name} has {len(scored.scores)} scores for {len(judged.scores)} units"
+def _misfit(name: str, scored: ScoredDocument, judged: Mapping[str, ScoredDocument]) -> str | None:
+    """Why the scores of a method cannot be judged, or nothing; `judged` are the floor's, by target."""
+    units = len(next(iter(judged.values())).scores)
+    if len(scored.scores) != units:
+        problem = f"{name} has {len(scored.scores)} scores for {units} units"
         return InputError(
             problem, remedy="Load the model with the `units` that the explanations were made with."
         ).reason
-    if scored.target != judged.target:
-        problem = f"{name} explains {scored.target!r}, but {judged.target!r} is judged"
+    if scored.target not in judged:
+        meant = ", ".join(map(repr, judged)) + (" is" if len(judged) == 1 else " are")
+        problem = f"{name} explains {scored.target!r}, but {meant} judged"
         return InputError(problem, remedy="Audit with the `target` that the explanations were made for.").reason
     return None
 

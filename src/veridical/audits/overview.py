@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 
-from veridical.audits.method_scores import MethodScores
-from veridical.audits.record import MODEL, Document, document_id
+from veridical.audits.method_scores import MethodScores, Targets
+from veridical.audits.record import MODEL, Document
 from veridical.audits.statistics.agreement import agreement
 from veridical.audits.statistics.findings import Agreement
 from veridical.core.example import Example, content_hash
@@ -15,23 +15,23 @@ _TOP = 0.25
 
 
 def documents_of(
-    examples: Sequence[Example], targets: Mapping[str, str], methods: Sequence[MethodScores], judged: Container[str]
+    examples: Sequence[Example], targets: Targets, methods: Sequence[MethodScores], judged: Container[str]
 ) -> tuple[Document, ...]:
     """The documents with an id among the `judged` ones, in the order of the examples."""
     found = []
-    for example in examples:
-        place = (example.id, targets.get(example.id, ""))
+    for example, target in ((each, target) for each in examples for target in targets.get(each.id, ())):
+        place = (example.id, target)
         scored = next((method.scored[place] for method in methods if place in method.scored), None)
-        if scored is not None and document_id(*place) in judged:
+        if scored is not None and scored.document in judged:
             units, digest = len(scored.scores), content_hash(example.inputs)
-            found.append(Document(document_id(*place), scored.target, units, example.label, scored.probability, digest))
+            found.append(Document(scored.document, target, units, example.label, scored.probability, digest))
     return tuple(found)
 
 
 def likeness_of(methods: Sequence[MethodScores], documents: Sequence[Document]) -> Agreement | None:
     """How many of their first words methods share, over the documents that all of them explain."""
     scores = {
-        method.name: {document_id(*place): scored.scores.tolist() for place, scored in method.scored.items()}
+        method.name: {scored.document: scored.scores.tolist() for scored in method.scored.values()}
         for method in methods
         if method.scored and method.name != MODEL
     }
@@ -46,7 +46,7 @@ def likeness_of(methods: Sequence[MethodScores], documents: Sequence[Document]) 
 def warnings_about(methods: Sequence[MethodScores]) -> Iterator[str]:
     """What makes the scores themselves doubtful."""
     for method in [each for each in methods if each.name != MODEL]:
-        flat = [example for (example, _), scored in method.scored.items() if not scored.scores.any()]
+        flat = [scored.document for scored in method.scored.values() if not scored.scores.any()]
         if flat:
             where = f"in {len(flat):,} document{'s' * (len(flat) != 1)} ({_some(flat)})"
             yield f"{method.name} scores every word 0 {where}: the order that was judged is that of the text."

@@ -10,11 +10,11 @@ from typing import Any, TypeVar, cast
 
 from veridical.audits.record import FLOOR
 from veridical.core.component import unknown
-from veridical.core.component_folder import has_weights
 from veridical.core.errors import InputError, UnsupportedError, UsageError
 from veridical.core.example import IMAGE, Example
 from veridical.core.explanation import HUMAN
 from veridical.core.files import spec_key
+from veridical.core.folders import has_weights
 from veridical.core.registry import Registry
 from veridical.core.syntax import Term, parse_one, parse_several
 from veridical.explainers import EXPLAINERS, Explainer
@@ -219,8 +219,10 @@ def _no_eraser(classifier: Classifier, thing: Any) -> str | None:
 
 def _lacking(classifier: Classifier, examples: Sequence[Example], metric: AnyMetric) -> str | None:
     """What a metric needs and the model or the data does not have, whatever its eraser."""
-    if Need.CLASSES in metric.needs and classifier.is_regression:
+    if {Need.CLASSES, Need.ONE_CLASS} & metric.needs and classifier.is_regression:
         return "it needs a model with classes, and this one gives a number"
+    if Need.ONE_CLASS in metric.needs and classifier.is_multi_label:
+        return "it needs a model that gives one class per example, and this one gives any number of labels"
     if Need.EVIDENCE in metric.needs and not any(example.evidence for example in examples):
         return "it needs human rationales or other evidence, and this data has none"
     if Need.TEXT in metric.needs and any(IMAGE in example.inputs for example in examples):

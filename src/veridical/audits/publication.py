@@ -99,7 +99,7 @@ def _by_method(audit: Audit, folder: Path) -> Iterator[tuple[str, str, Explanati
     for explanation in read(folder / EXPLANATIONS):
         name = names.get(spec_key(explanation.spec))
         if name is not None:
-            yield name, document_id(explanation.example_id, explanation.target), explanation
+            yield name, document_id(explanation.example_id, explanation.target, audit.model), explanation
 
 
 def _likeness(mine: ScoresByDocument, theirs: ScoresByDocument) -> float:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from veridical.core.component import unknown
 from veridical.core.example import Label
+from veridical.core.explanation import gives_labels
 
 if TYPE_CHECKING:
     from veridical.audits.statistics.findings import Agreement, Summary
@@ -27,19 +28,20 @@ MODEL = "the model"
 """Stands in the place of a method where a metric judges the model itself, and no explanations."""
 
 
-def document_id(example: str, _target: str) -> str:
+def document_id(example: str, target: str, model: Mapping[str, Any]) -> str:
     """The id of a document, which is an example and the target that is explained.
 
-    Today an example has one target, so its own id is enough.
+    An example has one target, and its own id is enough, unless the model gives any number of labels.
     """
-    return example
+    return f"{example} [{target}]" if gives_labels(model) else example
 
 
 @dataclass(frozen=True)
 class Document:
     """An example and the class that is explained, the `target`; `probability` is what the model gave that class.
 
-    `digest` is a hash of the text: two audits may have different texts under the same id. It is empty if not known.
+    An example of a model that gives any number of labels is a document for each label that is explained. `digest` is a
+    hash of the text: two audits may have different texts under the same id. It is empty if not known.
     """
 
     id: str
@@ -106,7 +108,7 @@ class Measurement:
 class Audit:
     """Methods judged by metrics on the same documents with the same model.
 
-    `skipped` says why a metric or a method was not measured. `failures` says by document and method why the method
+    `skipped` says why a metric or a method was not measured. `failures` says by example and method why the method
     could not explain the document or could not be judged on it. `likeness` is how many of their first words methods
     share. `work` counts the questions asked of the model (`queries`) and the inputs it ran (`forwards`). `warnings` are
     for people.
@@ -140,7 +142,7 @@ class Audit:
     @cached_property
     def failure_reasons(self) -> dict[str, str]:
         """Why each document failed, in words; methods are named where others could explain it or failed otherwise."""
-        judged = {document.id for document in self.documents}
+        judged = {self.example_of(document) for document in self.documents}
         return {each: _reason(found, each in judged) for each, found in self.failures.items()}
 
     def metric(self, name: str) -> AuditedMetric:
@@ -156,6 +158,10 @@ class Audit:
         if name not in known:
             raise unknown("method of this audit", name, known)
         return known[name]
+
+    def example_of(self, document: Document) -> str:
+        """The id of the example that a document is of."""
+        return document.id.removesuffix(f" [{document.target}]") if gives_labels(self.model) else document.id
 
     def has(self, metric: str, method: str, order: Order = "given") -> bool:
         """Whether there is any row of these."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 import torch
 
 from veridical.audits.explanations import AuditExplanations
+from veridical.audits.method_scores import MethodScores
 from veridical.core.errors import InputError
 from veridical.core.example import Example, Unit
 from veridical.core.explanation import HUMAN, Explanation
@@ -38,7 +39,7 @@ def take_in(explanations: Iterable[Explanation], kept: AuditExplanations) -> lis
         key = spec_key(explanation.spec)
         keys[key] = None
         kept.check(explanation)
-        known = kept.get(explanation.example_id, key)
+        known = kept.get(explanation.example_id, key).get(explanation.target)
         if known is None:
             kept.write([explanation])
         else:
@@ -70,10 +71,17 @@ def human_job(model: ModelHandle, target: str, engine: Engine) -> ExplainJob:
 def check_marks(job: ExplainJob, kept: AuditExplanations) -> None:
     """Refuse examples whose evidence has changed since an earlier audit took it in."""
     for example in kept.examples.values():
-        scored = kept.get(example.id, job.key)
-        if scored is not None:
+        for scored in kept.get(example.id, job.key).values():
             explanation = scored.explanation(example, job.spec)
             _check_same(explanation, explanation.scores, _marks(explanation.units, example))
+
+
+def only_gold(marks: MethodScores, examples: Iterable[Example]) -> None:
+    """Drop what people marked for labels that an example does not have: they mark the reasons for those it has."""
+    gold = {example.id: example.label for example in examples if isinstance(example.label, tuple)}
+    for example, target in list(marks.scored):
+        if example in gold and target not in gold[example]:
+            del marks.scored[example, target]
 
 
 def _marks(units: Sequence[Unit], example: Example) -> list[float]:

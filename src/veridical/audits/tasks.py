@@ -10,7 +10,7 @@ from functools import cached_property
 
 from veridical.audits.method_scores import MethodScores, Place
 from veridical.audits.plan import AnyMetric
-from veridical.audits.record import FLOOR, MODEL, AuditedMetric, Measurement, Order, document_id
+from veridical.audits.record import FLOOR, MODEL, AuditedMetric, Measurement, Order
 from veridical.core.files.rows import spec_data
 from veridical.metrics import METRICS, CorpusMetric, Measured
 
@@ -42,7 +42,7 @@ class MeasuringTask:
         curves = [()] * len(documents) if found.curve is None else [tuple(curve) for curve in found.curve.tolist()]
         return {
             place: Measurement(
-                document=document_id(*place),
+                document=self.method.scored[place].document,
                 method=self.method.name,
                 metric=self.name,
                 value=float(found.values[index]),

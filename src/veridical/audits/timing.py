@@ -46,20 +46,31 @@ def time_method(job: ExplainJob, examples: Sequence[Example], watch: Watch) -> T
     The method runs as it does when it explains: with the same precision, batches and target. The first document is
     explained once before the clock starts, so that nobody pays for warming up.
     """
-    spent, own, seconds = _explain(job, examples[0])[0], Cost(), 0.0
+    spent, own, seconds, count = _explain(job, examples[0]).whole, Cost(), 0.0, 0
     for example in examples:
         watch.check()
-        whole, scoring, taken = _explain(job, example)
-        charge(spent, whole)
-        charge(own, scoring)
-        seconds += taken
-    count = len(examples)
+        done = _explain(job, example)
+        charge(spent, done.whole)
+        charge(own, done.scoring)
+        seconds, count = seconds + done.seconds, count + done.documents
     costs = {"seconds": seconds / count, "forwards": own.forwards / count, "backwards": own.backwards / count}
     return Timing(costs, spent)
 
 
-def _explain(job: ExplainJob, example: Example) -> tuple[Cost, Cost, float]:
-    """Explain a document: what that costs in all, and what it costs and how long it takes after the prediction."""
+@dataclass(frozen=True)
+class _Explained:
+    """What an example costs in all, and what it costs and how long it takes after the prediction.
+
+    It is one document for each of its targets.
+    """
+
+    whole: Cost
+    scoring: Cost
+    seconds: float
+    documents: int
+
+
+def _explain(job: ExplainJob, example: Example) -> _Explained:
     engine, device = job.settings.engine(), job.model.classifier.device
     case = Case.bind(job.model.classifier, [example], target=job.target, engine=engine)
     bound = replace(engine.cost)
@@ -69,7 +80,7 @@ def _explain(job: ExplainJob, example: Example) -> tuple[Cost, Cost, float]:
     _settle(device)
     seconds = time.perf_counter() - begin
     forwards, backwards = engine.cost.forwards - bound.forwards, engine.cost.backwards - bound.backwards
-    return engine.cost, Cost(forwards=forwards, backwards=backwards), seconds
+    return _Explained(engine.cost, Cost(forwards=forwards, backwards=backwards), seconds, len(case))
 
 
 def _settle(device: torch.device) -> None:

@@ -58,7 +58,7 @@ def _report(done: Explained, out: str, as_json: bool) -> None:
         typer.echo(json.dumps({"out": out, **counts, "truncated": list(done.truncated), "failures": failures}))
         return
     console = Console(highlight=False, soft_wrap=True)
-    before = f" ({done.resumed} were there already)" if done.resumed else ""
+    before = f" ({done.resumed} examples were there already)" if done.resumed else ""
     console.print(
         f"{done.written} explanations written to {out}{before}; {queries} queries, {forwards} model inputs run"
     )

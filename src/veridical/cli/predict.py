@@ -52,7 +52,8 @@ def predict(
             typer.echo(json.dumps(asdict(result)))
         else:
             name = result.example_id if data else given[int(result.example_id)]
-            console.print(f"{result.label}  ({_figures(result)})  {name}", markup=False)
+            chosen = ", ".join(result.labels) or "no label"
+            console.print(f"{chosen}  ({_figures(result)})  {name}", markup=False)
             if result.truncated_units:
                 warn.print(f"note: example {result.example_id}: {result.truncated_units} words were not read")
     if failed:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from veridical.core.errors import InputError
 from veridical.core.example import Image, Label, Unit
 
 HUMAN = "human"
 """The `source` of rationales and study answers: people explain, too."""
+
+
+def gives_labels(model: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Whether a model, as a spec describes it, gives any number of labels, and not one class or one number."""
+    return isinstance(model, Mapping) and model.get("task") == "labels"
 
 
 @dataclass(frozen=True)

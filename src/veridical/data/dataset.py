@@ -14,10 +14,10 @@ from veridical.data.splits import SPLITS, TRAIN
 
 @dataclass(frozen=True)
 class Dataset(Sequence[Example]):
-    """Examples in a fixed order, the classes they can have, and the name that loads them again.
+    """Examples in a fixed order, the labels they can have, and the name that loads them again.
 
-    `labels` are the sorted class names: of the whole source where it knows them, else of the split, never of the subset
-    alone, so `[:1]` still knows every class. They are `()` for regression and for unlabelled data.
+    `labels` are the sorted names of classes or labels: of the whole source where it knows them, else of the split,
+    never of the subset alone, so `[:1]` still knows them all. They are `()` for regression and for unlabelled data.
     """
 
     name: str
@@ -42,6 +42,11 @@ class Dataset(Sequence[Example]):
     def is_regression(self) -> bool:
         """Whether the labels are numbers. Unlabelled and empty data are not regression."""
         return bool(self.examples) and all(isinstance(example.label, float) for example in self.examples)
+
+    @property
+    def is_multi_label(self) -> bool:
+        """Whether an example can have several labels, or none: each label is then a tuple."""
+        return bool(self.examples) and all(isinstance(example.label, tuple) for example in self.examples)
 
     def __repr__(self) -> str:
         # The generated one would print every text.

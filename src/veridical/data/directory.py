@@ -49,8 +49,13 @@ def describe(path: Path) -> tuple[str, str]:
     if first is None:
         return source.task, (type(source).__doc__ or "").strip().partition("\n")[0]
     kind = "pair" if "text_pair" in first.values else "text"
-    aim = "regression" if isinstance(first.values.get("label"), float) else "classification"
-    return f"{kind} {aim}", f"columns: {', '.join(first.values)}"
+    return f"{kind} {_aim(first.values.get('label'))}", f"columns: {', '.join(first.values)}"
+
+
+def _aim(label: object) -> str:
+    if isinstance(label, list):
+        return "multi-label classification"
+    return "regression" if isinstance(label, float) else "classification"
 
 
 def _holds_data(path: Path) -> bool:

@@ -117,11 +117,18 @@ def _library() -> Any:
 
 
 def _named_classes(data: Any) -> Iterator[dict[str, Any]]:
-    """The rows with class numbers as names; -1 stands for an unknown label on the hub."""
-    names = {column: kind.names for column, kind in data.features.items() if hasattr(kind, "names")}
+    """The rows with names for the numbers of classes, also inside lists; -1 stands for an unknown label on the hub."""
+    # A list of classes has its names one level down.
+    kinds = {column: getattr(kind, "feature", kind) for column, kind in data.features.items()}
+    names = {column: kind.names for column, kind in kinds.items() if hasattr(kind, "names")}
     for row in data:
-        known = {key: None if row[key] in (None, -1) else names[key][row[key]] for key in names}
-        yield {**row, **known}
+        yield {**row, **{column: _named(row[column], names[column]) for column in names}}
+
+
+def _named(number: Any, names: list[str]) -> Any:
+    if isinstance(number, list):
+        return [_named(each, names) for each in number]
+    return None if number in (None, -1) else names[number]
 
 
 def _guessed(columns: Columns, there: tuple[str, ...]) -> Columns:

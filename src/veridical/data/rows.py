@@ -1,81 +1,16 @@
-"""From rows to examples: labels, human evidence, and the one place where a table becomes a `Dataset`."""
+"""From rows to examples: human evidence, and the one place where a table becomes a `Dataset`."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from veridical.core.errors import InputError
-from veridical.core.example import PAIR, TEXT, Example, Unit
+from veridical.core.example import PAIR, TEXT, Example, Label, Unit
 from veridical.data.dataset import Dataset
+from veridical.data.labels import label_names, read_labels
 from veridical.data.tables import Columns, Table, TableRow
-
-Label = str | float | None
-
-
-def read_labels(table: Table, columns: Columns) -> list[Label]:
-    """The label of each row. Whole numbers and texts are classes; numbers with fractions are regression.
-
-    A table without any label is unlabelled data; one where only some are missing is a mistake.
-    """
-    if columns.label is None or all(_is_missing(row.values.get(columns.label)) for row in table.rows):
-        return [None] * len(table.rows)
-    raw = [_present(table, row, columns.label) for row in table.rows]
-    if columns.task == "regression" or (columns.task == "auto" and _is_continuous(raw)):
-        return [_number(table, row, value) for row, value in zip(table.rows, raw, strict=True)]
-    return [_class_name(table, row, value) for row, value in zip(table.rows, raw, strict=True)]
-
-
-def class_names(labels: list[Label]) -> tuple[str, ...]:
-    """The sorted classes among the labels."""
-    return tuple(sorted({label for label in labels if isinstance(label, str)}))
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _present(table: Table, row: TableRow, column: str) -> Any:
-    value = row.values.get(column)
-    if _is_missing(value):
-        raise InputError(
-            f"{table.place}, line {row.line}: the label is missing", field=column, remedy="Fill it in or drop the row."
-        )
-    return value
-
-
-def _is_continuous(values: list[Any]) -> bool:
-    # One fraction is enough: a rating column of 3.0, 4.5, 5.0 is a measurement, while 0.0 and 1.0 alone are classes.
-    numbers = [_as_number(value) for value in values]
-    return all(map(math.isfinite, numbers)) and any(number != int(number) for number in numbers)
-
-
-def _as_number(value: Any) -> float:
-    """The value as a number, NaN where it is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return math.nan
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return math.nan
-
-
-def _number(table: Table, row: TableRow, value: Any) -> float:
-    number = _as_number(value)
-    if not math.isfinite(number):
-        problem = f"{table.place}, line {row.line}: the label {value!r} is not a finite number"
-        raise InputError(problem, remedy="Correct it, or use task=classification.")
-    return number
-
-
-def _class_name(table: Table, row: TableRow, value: Any) -> str:
-    if isinstance(value, list | dict):
-        raise InputError(f"{table.place}, line {row.line}: the label {value!r} is neither a text nor a number")
-    # pandas turns whole numbers into floats as soon as one is missing: 1.0 is the class "1".
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
 
 TAGGED = {TEXT: ("source_words", "source_tags"), PAIR: ("target_words", "target_tags")}
 """Quality estimation data tags every word of an input: 1 where the translation goes wrong."""
@@ -159,7 +94,7 @@ def to_dataset(table: Table, columns: Columns) -> Dataset:
     labels = read_labels(table, columns)
     ids = _ids(table, columns)
     examples = [_example(table, columns, *each) for each in zip(table.rows, ids, labels, strict=True)]
-    return Dataset(table.place, tuple(examples), class_names(labels))
+    return Dataset(table.place, tuple(examples), label_names(labels))
 
 
 def _ids(table: Table, columns: Columns) -> list[str]:
@@ -175,7 +110,7 @@ def _ids(table: Table, columns: Columns) -> list[str]:
     return list(seen)
 
 
-def _example(table: Table, columns: Columns, row: TableRow, id: str, label: Label) -> Example:
+def _example(table: Table, columns: Columns, row: TableRow, id: str, label: Label | None) -> Example:
     place = f"{table.place}, line {row.line}"
     inputs = {TEXT: _text(row, columns.text, place, id)}
     if columns.text_pair:

@@ -65,8 +65,9 @@ def find_split(wanted: str, there: Iterable[str], source: str) -> str:
 def draw_splits(labels: Sequence[object], seed: int, source: str) -> dict[str, list[int]]:
     """Deal rows with these labels into train, dev and test: 80%, 10% and 10%, at least one row each.
 
-    The rows are shuffled and then dealt class by class, so the splits are as balanced as the whole. Each keeps the
-    shuffled order, so any `[:n]` of it is mixed even where the source is sorted by class.
+    The rows are shuffled and then dealt class by class, so the splits are as balanced as the whole. Rows with several
+    labels are dealt by their whole list. Each split keeps the shuffled order, so any `[:n]` of it is mixed even where
+    the source is sorted by class.
     """
     if len(labels) < len(SPLITS):
         problem = f"{source} has {len(labels)} rows, too few to draw train, dev and test"

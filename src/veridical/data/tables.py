@@ -183,6 +183,9 @@ class Columns(Component):
     text: str | None = option(None, "The column with the texts.")
     text_pair: str | None = option(None, "The column with the second text of each pair.")
     label: str | None = option(None, "The column with the labels.")
+    label_separator: str | None = option(
+        None, "What stands between the labels of a cell, such as `;`, where an example can have several labels."
+    )
     id: str | None = option(None, "The column with a different id in each row; without one, rows are numbered from 1.")
     split: str | None = option(None, "The column that tells the split; without one, splits of a file are drawn.")
     rationales: str | None = option(
@@ -194,6 +197,12 @@ class Columns(Component):
     seed: Seed = option(0, "The seed that splits are drawn with: 80% train, 10% dev, 10% test.")
     quotes: bool = option(True, "Whether quotes in CSV and TSV files enclose cells; false takes them as they are.")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.label_separator == "":
+            remedy = "It is at least one character, as in label_separator=;"
+            raise UsageError("the label_separator is empty", remedy=remedy)
+
     def within(self, table: Table) -> Columns:
         """The same with the defaults filled in from the columns of a table; a column that was named must exist."""
         for role in ROLES:
@@ -204,6 +213,8 @@ class Columns(Component):
         given = {role: getattr(self, role) for role in ROLES if getattr(self, role) is not None}
         if "text" not in {**defaults, **given}:
             raise _missing(table, "text", "text=...")
+        if self.label_separator is not None and "label" not in {**defaults, **given}:
+            raise _missing(table, "label", "label=...")
         return replace(self, **{**defaults, **given})
 
     def used(self) -> set[str]:

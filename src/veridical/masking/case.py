@@ -14,8 +14,7 @@ from veridical.core.errors import ModelError
 from veridical.core.example import Example, Image
 from veridical.masking.engine import Engine
 from veridical.masking.erasers import ERASERS, Eraser
-from veridical.masking.questions import Pieces, RowQuestions
-from veridical.masking.targets import Scale, targets_of
+from veridical.masking.questions import Pieces, RowQuestions, Scale, entries_of, targets_of
 from veridical.models import Batch, Classifier, Output, Rows
 from veridical.models.classifier import average_windows
 
@@ -64,7 +63,10 @@ class Case(RowQuestions):
         eraser: str | Eraser = "mask",
         engine: Engine | None = None,
     ) -> Case:
-        """Encode examples and choose what to explain: the `predicted` class, the `gold` one, or a label by name."""
+        """Encode examples and choose what to explain: the `predicted` class, the `gold` one, or a label by name.
+
+        Of a multi-label model, each predicted or gold label of an example is an entry of the case by itself.
+        """
         engine = engine or Engine()
         chosen = ERASERS.create(eraser)
         batch = classifier.encode(examples)
@@ -72,9 +74,21 @@ class Case(RowQuestions):
         rows = engine.logits(classifier, batch.rows, answers)
         output = Output(average_windows(rows, batch.rows.owner, len(batch)))
         _check_finite(output, batch)
-        case = cls.of_output(classifier, batch, output, target, chosen)
         engine.cost.queries += len(batch)
-        return replace(case, engine=engine, _answers=answers)
+        example, targets = entries_of(classifier, batch, output, target)
+        if not torch.equal(example, torch.arange(len(batch))):
+            batch, output = batch.repeated(example), Output(output.logits[example])
+        asked = torch.ones(len(batch), dtype=torch.long)
+        return cls(
+            classifier=classifier,
+            batch=batch,
+            targets=targets,
+            engine=engine,
+            output=output,
+            asked=asked,
+            eraser=chosen,
+            _answers=answers,
+        )
 
     @property
     def gold(self) -> Tensor:

@@ -1,4 +1,4 @@
-"""Questions about the rows of a case: what a model makes of its inputs, with gradients, counted, in bounded memory."""
+"""What is explained of an output: which of its numbers, on which scale, and how that depends on the logits."""
 
 from __future__ import annotations
 
@@ -8,11 +8,79 @@ from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
+from veridical.core.errors import UsageError
 from veridical.masking.engine import Engine
-from veridical.masking.targets import Scale, derivative_of, values_of
 from veridical.models import Batch, Classifier, Output, Rows
 from veridical.models.classifier import average_windows
+
+Scale = Literal["logit", "prob", "logprob"]
+"""What a value is: the target's logit, its probability, or the logarithm of that. Regression has only its output."""
+
+
+def targets_of(classifier: Classifier, batch: Batch, output: Output, target: str) -> Tensor:
+    """One output index to explain for each example, [B]: the `predicted` class, the `gold` one, or a label by name.
+
+    Where several labels are predicted or gold, it is the one with the highest logit.
+    """
+    if classifier.is_regression:
+        return torch.zeros(len(batch), dtype=torch.long)
+    if target == "predicted":
+        return output.logits.argmax(-1)
+    if target == "gold":
+        return _highest_gold(output.logits, classifier.gold(batch.examples))
+    if target not in classifier.labels:
+        known = ", ".join(classifier.labels)
+        raise UsageError(f"the model has no class {target!r}", remedy=f"Choose predicted, gold or one of: {known}.")
+    return torch.full((len(batch),), classifier.labels.index(target))
+
+
+def entries_of(classifier: Classifier, batch: Batch, output: Output, target: str) -> tuple[Tensor, Tensor]:
+    """What is explained: an example and an output index for each entry, [N] each.
+
+    It is one entry for each example, but for the `predicted` or `gold` labels of a multi-label model: each of them has
+    its own entry. An example without any such label is explained for its highest one.
+    """
+    highest = targets_of(classifier, batch, output, target)
+    if not classifier.is_multi_label or target not in ("predicted", "gold"):
+        return torch.arange(len(batch)), highest
+    gold = target == "gold"
+    meant = classifier.gold(batch.examples).bool() if gold else classifier.chosen(output.logits).cpu()  # [B, C]
+    rows = torch.arange(len(batch))
+    meant[rows, highest.cpu()] |= ~meant.any(1)
+    example, label = torch.nonzero(meant, as_tuple=True)
+    return example, label
+
+
+def values_of(logits: Tensor, targets: Tensor, scale: Scale, independent: bool = False) -> Tensor:
+    """The values of targets [N] on a scale, from logits [N, C]: [N]. `independent` labels have a sigmoid each."""
+    if scale == "prob":
+        logits = logits.sigmoid() if independent else logits.softmax(-1)
+    elif scale == "logprob":
+        logits = functional.logsigmoid(logits) if independent else logits.log_softmax(-1)
+    return logits.gather(1, targets[:, None])[:, 0]
+
+
+def derivative_of(logits: Tensor, targets: Tensor, scale: Scale, independent: bool = False) -> Tensor:
+    """The derivative of `values_of` by the logits, [N, C]."""
+    chosen = torch.zeros_like(logits).scatter(1, targets[:, None], 1.0)  # d logit_t / d logit_c
+    if scale == "logit":
+        return chosen
+    probabilities = logits.sigmoid() if independent else logits.softmax(-1)
+    # d log p_t / d logit_c; where labels are independent, only the target's own logit has a part in it.
+    chosen = chosen * (1 - probabilities) if independent else chosen - probabilities
+    # The chain rule for p_t = exp(log p_t).
+    return chosen * probabilities.gather(1, targets[:, None]) if scale == "prob" else chosen
+
+
+def _highest_gold(logits: Tensor, gold: Tensor) -> Tensor:
+    """The gold class of each example, [B]; of several the one with the highest logit, and without any the highest."""
+    if gold.dim() == 1:
+        return gold
+    held = gold.bool().to(logits.device)
+    return logits.detach().masked_fill(~held & held.any(1, keepdim=True), -torch.inf).argmax(-1).cpu()
+
 
 Pieces = Literal["sum", "mean", "max", "first"]
 """How the scores of word pieces make the score of a word."""
@@ -103,7 +171,17 @@ class RowQuestions:
 
     def scaled(self, logits: Tensor, targets: Tensor, scale: Scale) -> Tensor:
         """The values of targets [N] on a scale, from logits [N, C]."""
-        return values_of(logits, targets, "logit" if self.classifier.is_regression else scale)
+        scale = "logit" if self.classifier.is_regression else scale
+        return values_of(logits, targets, scale, self.classifier.is_multi_label)
+
+    def decisions(self, logits: Tensor, example: Tensor) -> Tensor:
+        """What logits [N, C] decide about some entries [N] of the case: the highest class, [N].
+
+        About a label of a multi-label model they decide whether it is chosen, 1 or 0. A change of this is a flip.
+        """
+        if not self.classifier.is_multi_label:
+            return logits.argmax(1)
+        return self.classifier.chosen(logits).gather(1, self.targets[example][:, None])[:, 0].long()
 
     def logit_gradient(self, logits: Tensor, scale: Scale) -> Tensor:
         """The derivative of each row's part in the explained value by the row's logits, [R, C].
@@ -112,7 +190,7 @@ class RowQuestions:
         """
         rows = self.batch.rows
         scale = "logit" if self.classifier.is_regression else scale
-        whole = derivative_of(logits, self.targets.to(logits.device), scale)  # [B, C]
+        whole = derivative_of(logits, self.targets.to(logits.device), scale, self.classifier.is_multi_label)  # [B, C]
         return whole[rows.owner.to(whole.device)] * self.shares(rows)[:, None].to(whole)
 
     def shares(self, rows: Rows) -> Tensor:

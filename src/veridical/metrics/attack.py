@@ -18,8 +18,7 @@ from veridical.metrics.attack_edits import Edit, rewrite, words_of
 from veridical.metrics.attack_entities import FINDERS, EditKind, EditTools, FinderName, edits_of
 from veridical.metrics.attack_lists import LISTS, ListsName
 from veridical.metrics.base import Measured, Metric, Need, Subject
-from veridical.models.text_fields import FIELDS, check_texts
-from veridical.models.units import Span
+from veridical.models.text_rows import FIELDS, Span, check_texts
 
 _DIGITS = 6
 """Smaller differences are rounding, which must not decide between two edits: the first in the text is taken."""
@@ -89,7 +88,9 @@ class Attack(Metric):
     model is wrong or no word is left (REGEX; CheckList: Ribeiro et al. 2020). A word is modified at most once. Both
     texts of a pair are attacked, except a held one.
 
-    It judges the model and not explanations: the scores are not read. Undefined where the model is wrong from the start
+    It judges the model and not explanations: the scores are not read. It needs one class for each text: a model that
+    gives several labels is asked about each of them, and then a text would be attacked, and count, as often as it has
+    labels. Undefined where the model is wrong from the start
     (the detail `right` is 0) and where the label is not known. Further details: `queries`, the questions of an attack
     with the first decision among them; `perturbed`, the share of words that a successful attack modified; `words`, the
     number of words without punctuation.
@@ -104,7 +105,7 @@ class Attack(Metric):
     seed: Seed = option(0, "Decides which replacements are drawn; the same text always gets the same.")
     finder: FinderName = option("spacy", "What finds persons and places; `rules` needs no library and misses more.")
     lists: ListsName = option("library", "Where other names and places come from; `short` needs no library.")
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES, Need.TEXT})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.ONE_CLASS, Need.TEXT})
     subject: ClassVar[Subject] = "model"
     meaning: ClassVar[str] = "How often a right decision is lost when names, places, numbers and contractions change."
     weakness: ClassVar[str] = (

@@ -10,7 +10,7 @@ import regex
 
 from veridical.data.splits import Chance
 from veridical.metrics.attack_lists import Groups, Lists, like, others
-from veridical.models.units import Span, word_spans
+from veridical.models.text_rows import Span, word_spans
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from veridical.core.registry import Registry
 from veridical.data.splits import Chance
 from veridical.metrics.attack_edits import Edit, contractions, numbers, other_names, words_of
 from veridical.metrics.attack_lists import Groups, Lists, ShortLists, others
-from veridical.models.units import Span
+from veridical.models.text_rows import Span
 
 _CAPITALISED = r"\p{Lu}\p{Ll}+"
 

@@ -21,6 +21,7 @@ class Need(StrEnum):
     """What a metric may need of a model and its data."""
 
     CLASSES = "classes"
+    ONE_CLASS = "one class per example"  # and not any number of labels
     EVIDENCE = "evidence"  # examples in which people marked their reasons
     TEXT = "text"  # words, and not patches of images
 
@@ -97,7 +98,16 @@ def measure(metric: Metric, case: Case, scores: Tensor) -> Measured:
     if bad.any():
         which = case.batch.examples[int(bad.nonzero()[0])].id
         raise InputError("a score is not a finite number", example=which, remedy="Explain this example again.")
-    return undefined(metric(case, scores), case.live.sum(1) < metric.fewest)
+    return undefined(metric(case, scores), (case.live.sum(1) < metric.fewest) | _unmarked(metric, case))
+
+
+def _unmarked(metric: Metric, case: Case) -> Tensor:
+    """Where evidence says nothing of the target, [B]: people mark the reasons for the gold labels of an example."""
+    if Need.EVIDENCE not in metric.needs or not case.classifier.is_multi_label:
+        return torch.zeros(len(case), dtype=torch.bool)
+    names = [case.classifier.target_name(target) for target in case.targets.tolist()]
+    pairs = zip(names, case.batch.examples, strict=True)
+    return torch.tensor([isinstance(each.label, tuple) and name not in each.label for name, each in pairs])
 
 
 def undefined(found: Measured, where: Tensor) -> Measured:

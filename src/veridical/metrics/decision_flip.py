@@ -1,4 +1,4 @@
-"""Decision flip: the share of a text that has to be erased until the model predicts another class."""
+"""Decision flip: the share of a text that has to be erased until the model decides otherwise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class DecisionFlip(Metric):
     """The share of words, erased from the most important on, at which the predicted class changes; 1 if it never does.
 
     Choose it to see decisions and not probabilities (Serrano and Smith 2019; SaLoss). After each step, only the texts
-    that have not flipped yet are asked about again.
+    that have not flipped yet are asked about again. Where a text may have several labels, the decision is whether the
+    label that is explained is among them.
     """
 
     step: Share = option(0.05, "The share of a text's words that is erased in each step, at least one word.")
@@ -49,7 +50,7 @@ class DecisionFlip(Metric):
     def __call__(self, case: Case, scores: Tensor) -> Measured:
         erased = case.with_eraser(self.eraser)
         place, live = places(scores, case.live), case.live
-        units, before = live.sum(1), case.output.logits.argmax(1)
+        units, before = live.sum(1), case.decisions(case.output.logits, torch.arange(len(case)))
         stride = (self.step * units.double()).round().clamp(min=1).long()  # [B]: words per step
         share, flipped = torch.ones(len(case)), torch.zeros(len(case), dtype=torch.bool)
         gone = stride if self.grid == "even" else torch.ones_like(stride)
@@ -57,7 +58,7 @@ class DecisionFlip(Metric):
         while len(undecided):
             count = torch.minimum(gone, units)[undecided]  # the last step takes what is left
             keep = live[undecided] & (place[undecided] >= count[:, None])
-            flips = erased.logits(undecided, keep).argmax(1) != before[undecided]
+            flips = case.decisions(erased.logits(undecided, keep), undecided) != before[undecided]
             share[undecided[flips]] = (count / units[undecided])[flips]
             flipped[undecided[flips]] = True
             undecided = undecided[~flips & (count < units[undecided])]

@@ -16,7 +16,7 @@ from veridical.core.example import Example, Unit
 from veridical.core.registry import Registry
 from veridical.masking import Case
 from veridical.metrics.base import Measured, Metric, Need
-from veridical.models.text_fields import FIELDS, check_texts
+from veridical.models.text_rows import FIELDS, check_texts
 
 OPEN_CLASS = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
 CLOSED_CLASS = ("ADP", "AUX", "CCONJ", "DET", "NUM", "PART", "PRON", "SCONJ")

@@ -19,7 +19,8 @@ class PostHocAccuracy(Metric):
     """1 where the first words alone, in the order of the text, get the class of the whole text, else 0.
 
     The model's own decision counts, not the gold label (Chen et al. 2018; SCC). `prediction-agreement` keeps a share of
-    a text instead of a number of words.
+    a text instead of a number of words. Where a text may have several labels, the decision is whether the one that is
+    explained is among them.
     """
 
     words: Count = option(4, "How many of the first words are kept.")
@@ -39,5 +40,7 @@ class PostHocAccuracy(Metric):
     def __call__(self, case: Case, scores: Tensor) -> Measured:
         counts = torch.full((len(case), 1), self.words)
         keep = case.live & top(places(scores, case.live), counts)[:, 0]  # [B, U]
-        found = case.with_eraser(self.eraser).logits(torch.arange(len(case)), keep).argmax(1)
-        return Measured((found == case.output.logits.argmax(1)).float(), details={"class": found.float()})
+        each = torch.arange(len(case))
+        found = case.decisions(case.with_eraser(self.eraser).logits(each, keep), each)
+        agrees = found == case.decisions(case.output.logits, each)
+        return Measured(agrees.float(), details={"class": found.float()})

@@ -19,7 +19,8 @@ class PredictionAgreement(Metric):
     """1 where the words of the explanation, all others masked, get the class of the whole text, else 0 (L2E).
 
     The detail `class` is the class that the model predicts for these words, so that two methods can be compared with
-    each other. With `words=high-positive` it is undefined where no word is kept, or every word.
+    each other. Where a text may have several labels, it is 1 if the one that is explained is predicted. With
+    `words=high-positive` the value is undefined where no word is kept, or every word.
     """
 
     words: Literal["top", "high-positive"] = option(
@@ -43,8 +44,9 @@ class PredictionAgreement(Metric):
 
     def __call__(self, case: Case, scores: Tensor) -> Measured:
         keep = self._words(scores, case.live)  # [B, U]
-        found = case.with_eraser(self.eraser).logits(torch.arange(len(case)), keep).argmax(1)
-        agrees = (found == case.output.logits.argmax(1)).float()
+        each = torch.arange(len(case))
+        found = case.decisions(case.with_eraser(self.eraser).logits(each, keep), each)
+        agrees = (found == case.decisions(case.output.logits, each)).float()
         undecided = self._undefined(keep, case.live)
         return Measured(
             agrees.masked_fill(undecided, torch.nan), details={"class": found.float().masked_fill(undecided, torch.nan)}

@@ -18,7 +18,7 @@ from veridical.core.example import Example
 from veridical.masking import Engine
 from veridical.models import Classifier, Rows
 from veridical.models.new import start
-from veridical.models.text_fields import texts_of
+from veridical.models.text_rows import texts_of
 
 Floats = NDArray[np.float64]
 

@@ -30,7 +30,7 @@ from veridical.metrics.similarity import (
     load_encoder,
     nearest,
 )
-from veridical.models.text_fields import check_texts
+from veridical.models.text_rows import check_texts
 
 Words = Literal["labels", "pooled", "top"]
 

@@ -4,6 +4,6 @@ Only this package knows of sub-tokens, special tokens, padding and windows; outs
 """
 
 from veridical.models.batch import Batch, Output, Rows
-from veridical.models.classifier import Ability, Classifier
+from veridical.models.classifier import Ability, Classifier, Task
 
-__all__ = ["Ability", "Batch", "Classifier", "Output", "Rows"]
+__all__ = ["Ability", "Batch", "Classifier", "Output", "Rows", "Task"]

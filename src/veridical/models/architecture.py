@@ -1,16 +1,100 @@
-"""What is known of each architecture of Hugging Face text classifiers: what it refuses, where its words enter."""
+"""Hugging Face models: what they must be like, what they can give, and a quiet library."""
 
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from inspect import signature
+from pathlib import Path
+from typing import Any
 
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import logging
 
 from veridical.core.errors import ModelError, UsageError
 from veridical.models.classifier import Ability
-from veridical.models.transformer import Transformer
+
+TRANSFORMER = frozenset(
+    {
+        Ability.GRADIENTS,
+        Ability.ATTENTIONS,
+        Ability.ATTENTION_GRADIENTS,
+        Ability.CLS_ATTENTIONS,
+        Ability.EMBEDDINGS,
+        Ability.HIDDEN,
+    }
+)
+"""What every Hugging Face model can give."""
+
+MULTI_LABEL = "multi_label_classification"
+"""What a Hugging Face configuration calls models that may give several labels at once."""
+
+
+def check_head(model: PreTrainedModel) -> None:
+    """Refuse a model that cannot classify."""
+    if model.base_model is model:
+        raise ModelError(
+            f"{type(model).__name__} has no classification head", remedy="`veridical train` gives an encoder one."
+        )
+
+
+def check_tokenizer(tokenizer: Any) -> None:
+    """Refuse what is no tokenizer, and those that cannot say where their tokens stand or cannot pad."""
+    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+        raise UsageError(
+            f"a text model needs its tokenizer, not {tokenizer!r}", remedy="Classifier.load(model, tokenizer=...)."
+        )
+    if not tokenizer.is_fast:
+        raise ModelError(
+            f"{type(tokenizer).__name__} is a slow tokenizer, which gives no character offsets",
+            remedy="Use the fast tokenizer of this model.",
+        )
+    if tokenizer.pad_token_id is None:
+        raise ModelError(
+            f"{type(tokenizer).__name__} has no padding token, so texts cannot be read side by side",
+            remedy="Give it one: tokenizer.pad_token = tokenizer.eos_token.",
+        )
+
+
+def is_multi_label(model: PreTrainedModel) -> bool:
+    """Whether a model gives each label a probability of its own."""
+    return bool(getattr(model.config, "problem_type", None) == MULTI_LABEL)
+
+
+def labels_of(model: PreTrainedModel) -> tuple[str, ...]:
+    """The class names in output order; none for regression."""
+    config = model.config
+    if config.num_labels == 1 and not is_multi_label(model):
+        return ()
+    return tuple(str(config.id2label[index]) for index in range(config.num_labels))
+
+
+def public_name(source: str) -> str:
+    """A hub id as it is; of a folder only its last name, which is the same from wherever it is seen."""
+    return Path(source).resolve().name if Path(source).is_absolute() or Path(source).is_dir() else source
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """While inside, transformers logs errors only and shows no progress bar; its settings come back afterwards.
+
+    Some of its model files use parts of torch that are deprecated, which is no news to whoever loads them.
+    """
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
 
 _USUAL_POSITIONS = 512
 
@@ -38,7 +122,7 @@ def check_architecture(model: PreTrainedModel) -> None:
 
 def abilities_of(model: PreTrainedModel, has_mask_token: bool) -> frozenset[Ability]:
     """What a text model can give: what all transformers give, and all ways to take words away, with exceptions."""
-    abilities = Transformer.provides | {Ability.DELETE, Ability.PAD, Ability.PAD_ATTN, Ability.ZERO}
+    abilities = TRANSFORMER | {Ability.DELETE, Ability.PAD, Ability.PAD_ATTN, Ability.ZERO}
     if has_mask_token:
         abilities |= {Ability.MASK}
     if model.config.model_type in _BERT_LIKE:

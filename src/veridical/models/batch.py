@@ -93,6 +93,19 @@ class Batch:
         width = int(counts.max()) if len(counts) else 0
         return torch.arange(width)[None, :] < counts[:, None]  # [B, U]
 
+    def repeated(self, index: Tensor) -> Batch:
+        """The examples at some places [N], each with its own rows; a place may come more than once."""
+        owner, at = self.rows.owner, index.tolist()
+        of = [torch.nonzero(owner == place)[:, 0] for place in at]  # the rows of each entry
+        entry = torch.cat([torch.full((len(rows),), number) for number, rows in enumerate(of)])
+        rows = replace(self.rows.select(torch.cat(of)), owner=entry)
+        return Batch(
+            tuple(self.examples[place] for place in at),
+            tuple(self.units[place] for place in at),
+            rows,
+            tuple(self.truncated[place] for place in at),
+        )
+
 
 @dataclass(frozen=True)
 class Output:
@@ -107,13 +120,6 @@ class Output:
     attentions: tuple[Tensor, ...] | None = None
     hidden: tuple[Tensor, ...] | None = None
     local: bool = False
-
-    @property
-    def probabilities(self) -> Tensor:
-        """Softmax over classes; a regression model (one output) has none."""
-        if self.logits.shape[-1] == 1:
-            raise ValueError("a regression model has no probabilities")
-        return self.logits.softmax(-1)
 
     def part(self, which: slice) -> Output:
         """What was said of some of the rows."""

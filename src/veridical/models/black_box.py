@@ -14,8 +14,7 @@ from veridical.core.errors import ModelError, UsageError
 from veridical.core.example import PAIR, TEXT, Example, Unit
 from veridical.models.batch import Batch, Output, Rows
 from veridical.models.classifier import Ability, Classifier
-from veridical.models.text_fields import FIELDS, check_hold, check_texts
-from veridical.models.units import word_spans
+from veridical.models.text_rows import FIELDS, check_hold, check_texts, word_spans
 
 _MASKED = -2
 _ABSENT = -1
@@ -33,7 +32,8 @@ class BlackBox(Classifier):
     """A function from a list of texts (or of pairs) to probabilities, one row each; one number each is regression.
 
     Its parts are words: erased words are taken out of the string, or replaced by `mask_text`. Methods that need
-    gradients or attentions are refused.
+    gradients or attentions are refused. With `multi_label` each probability stands for itself, and all labels
+    that reach the `threshold` are chosen.
 
     >>> Classifier.load(pipeline.predict_proba, labels=["ham", "spam"])
     """
@@ -49,16 +49,21 @@ class BlackBox(Classifier):
         hold: str | None = None,
         mask_text: str = "[MASK]",
         name: str | None = None,
+        multi_label: bool = False,
+        threshold: float = 0.5,
     ) -> None:
         check_hold(hold)
+        self.is_multi_label = multi_label
+        self.threshold = threshold
         self.function = function
         self.hold = hold
         self.mask_text = mask_text
         self.name = name or getattr(function, "__qualname__", type(function).__name__)
-        self.labels = self._try_out() if labels is None else _checked(labels)
+        self.labels = self._try_out() if labels is None else _checked(labels, several=multi_label)
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": self.kind, "name": self.name, "units": "word", "hold": self.hold, "mask_text": self.mask_text}
+        told = {"kind": self.kind, "name": self.name, "units": "word", "hold": self.hold, "mask_text": self.mask_text}
+        return told | ({"task": str(self.task), "threshold": self.threshold} if self.is_multi_label else {})
 
     def encode(self, examples: Sequence[Example]) -> Batch:
         check_texts(examples)
@@ -136,6 +141,9 @@ class BlackBox(Classifier):
                 f"{self.name} gave {values.shape[1]} outputs for {len(self.labels) or 'no'} labels",
                 remedy="It must give one probability per label (two classes: [1 - p, p]); regression has no labels.",
             )
+        if self.is_multi_label:
+            sure = torch.finfo(values.dtype).eps  # the logit of 0 or 1 is not a number
+            return values.logit(sure).float()
         if values.shape[1] == 1:
             return values.float()
         return values.clamp(min=torch.finfo(torch.float32).tiny).log().float()  # the softmax of log p is p
@@ -152,7 +160,10 @@ class BlackBox(Classifier):
             raise ModelError(f"{self.name} gave an array of shape {answer.shape} for {_some(texts)}", remedy=_CONTRACT)
         values = answer if answer.ndim == 2 else answer[:, None]
         self._check_rows(np.isfinite(values).all(1), values, texts, "which are not all numbers")
-        if values.shape[1] > 1:
+        if self.is_multi_label:
+            are_probabilities = ((values >= 0) & (values <= 1)).all(1)
+            self._check_rows(are_probabilities, values, texts, "which are not all between 0 and 1")
+        elif values.shape[1] > 1:
             is_distribution = (values >= 0).all(1) & (np.abs(values.sum(1) - 1) < _ROUNDING)
             self._check_rows(is_distribution, values, texts, "which are no probabilities")
         return torch.from_numpy(values)
@@ -168,7 +179,7 @@ class BlackBox(Classifier):
     def _try_out(self) -> tuple[str, ...]:
         """Number the outputs of a function whose labels were not given, after asking it once."""
         outputs = self._answer(["a text"]).shape[1]
-        return () if outputs == 1 else tuple(str(index) for index in range(outputs))
+        return () if outputs == 1 and not self.is_multi_label else tuple(str(index) for index in range(outputs))
 
 
 _CONTRACT = (
@@ -177,9 +188,9 @@ _CONTRACT = (
 _ROUNDING = 1e-3
 
 
-def _checked(labels: Sequence[str]) -> tuple[str, ...]:
+def _checked(labels: Sequence[str], several: bool) -> tuple[str, ...]:
     names = tuple(str(label) for label in labels)
-    if len(names) == 1 or len(set(names)) < len(names):
+    if (len(names) == 1 and not several) or len(set(names)) < len(names):
         raise UsageError(
             f"these labels cannot be told apart: {', '.join(names)}",
             remedy="Give each class a name; regression has none.",

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from veridical.core.component_folder import COMPONENT_FILE
 from veridical.core.errors import InputError, UnsupportedError
 from veridical.core.example import Example, Label
+from veridical.core.folders import COMPONENT_FILE
 from veridical.models.batch import Batch, Output, Rows
 
 VALUE = "value"
@@ -45,6 +45,14 @@ class Ability(StrEnum):
     ZERO = "zero"
 
 
+class Task(StrEnum):
+    """What a model decides: one class of several, any number of labels, or a number."""
+
+    CLASSES = "classes"
+    LABELS = "labels"
+    NUMBER = "number"
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where a classifier was loaded from, and with which settings: what it takes to load it again."""
@@ -56,13 +64,16 @@ class Origin:
 class Classifier(ABC):
     """A model that can be asked about whole examples and about parts of them.
 
-    `labels` are the class names in output order, empty for regression. `provides` says what the model can give beside
+    `labels` are the class names in output order, empty for regression. A model that `is_multi_label` gives each label a
+    probability of its own, and chooses all that reach the `threshold`. `provides` says what the model can give beside
     its outputs. `trained_on` names the data a model was trained on, and `origin` says where it was loaded from, where
     that is known. `learned` are the folders of explainers that were trained with it, by name.
     """
 
     kind: str
     labels: tuple[str, ...]
+    is_multi_label: bool = False
+    threshold: float = 0.5
     provides: frozenset[Ability] = frozenset()
     trained_on: str | None = None
     origin: Origin | None = None
@@ -113,6 +124,25 @@ class Classifier(ABC):
         return not self.labels
 
     @property
+    def task(self) -> Task:
+        """What it decides."""
+        if self.is_regression:
+            return Task.NUMBER
+        return Task.LABELS if self.is_multi_label else Task.CLASSES
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """The probability of each label, [N, C]: they add up to 1, or each stands for itself where several may hold."""
+        if self.is_regression:
+            raise ValueError("a regression model has no probabilities")
+        return logits.sigmoid() if self.is_multi_label else logits.softmax(-1)
+
+    def chosen(self, logits: Tensor) -> Tensor:
+        """The labels that are chosen, [N, C] booleans: the highest, or all that reach the threshold."""
+        if self.is_multi_label:
+            return logits.sigmoid() >= self.threshold
+        return torch.zeros_like(logits, dtype=torch.bool).scatter(1, logits.argmax(-1, keepdim=True), True)
+
+    @property
     def family(self) -> str:
         """What sort of model this is, for messages."""
         return self.kind
@@ -157,10 +187,27 @@ class Classifier(ABC):
         return self.labels.index(str(label))
 
     def gold(self, examples: Sequence[Example]) -> Tensor:
-        """The gold labels of examples as the model's output indices, or as the numbers a regression should give."""
+        """The gold labels of examples: the model's output indices [B], the numbers a regression should give [B], or
+        for a multi-label model which of its labels hold, [B, C] of 0 and 1.
+        """
         if self.is_regression:
             return torch.tensor([_number(example) for example in examples])
+        if self.is_multi_label:
+            return torch.stack([self._held(example) for example in examples])
         return torch.tensor([self.target_index(example.label, example.id) for example in examples])
+
+    def _held(self, example: Example) -> Tensor:
+        """Which labels an example has, [C] of 0 and 1."""
+        if not isinstance(example.label, tuple):
+            raise InputError(
+                f"the label is {example.label!r}, and not a list of labels",
+                example=example.id,
+                field="label",
+                remedy="This model gives any number of labels: give a list of them, which may be empty.",
+            )
+        held = torch.zeros(len(self.labels))
+        held[[self.target_index(label, example.id) for label in example.label]] = 1.0
+        return held
 
     def require(self, *abilities: Ability, asker: str) -> None:
         """Refuse, by name, what this model cannot give."""

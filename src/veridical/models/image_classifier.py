@@ -40,9 +40,14 @@ class ImageClassifier(Transformer):
     }
 
     def __init__(
-        self, model: PreTrainedModel, *, mean: float | Sequence[float] = 0.5, std: float | Sequence[float] = 0.5
+        self,
+        model: PreTrainedModel,
+        *,
+        mean: float | Sequence[float] = 0.5,
+        std: float | Sequence[float] = 0.5,
+        threshold: float | None = None,
     ) -> None:
-        super().__init__(model)
+        super().__init__(model, threshold)
         config = model.config
         if config.model_type not in _SUPPORTED:
             raise ModelError(
@@ -55,7 +60,7 @@ class ImageClassifier(Transformer):
         self.side = int(config.image_size) // self.patch
 
     def settings(self) -> dict[str, Any]:
-        return {"units": "patch", "mean": self.mean, "std": self.std}
+        return {"units": "patch", "mean": self.mean, "std": self.std, **self._own_settings}
 
     def encode(self, examples: Sequence[Example]) -> Batch:
         pixels = torch.stack([self._pixels(example) for example in examples])  # [B, C, H, W]

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from veridical.core.component import Component
-from veridical.core.component_folder import MADE_FOR
 from veridical.core.errors import UnsupportedError
+from veridical.core.folders import MADE_FOR
 from veridical.models.weights import check_same_shapes, fingerprint_of, read_weights, write_weights
 
 

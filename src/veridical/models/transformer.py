@@ -18,10 +18,10 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from veridical.core.errors import ModelError, StorageError
+from veridical.core.errors import ModelError, StorageError, UsageError
+from veridical.models.architecture import TRANSFORMER, check_head, is_multi_label, labels_of, public_name, quietly
 from veridical.models.batch import Output, Rows
-from veridical.models.classifier import EXPLAINERS_FOLDER, Ability, Classifier, learned_with
-from veridical.models.pretrained import check_head, labels_of, public_name, quietly
+from veridical.models.classifier import EXPLAINERS_FOLDER, Classifier, learned_with
 from veridical.models.weights import (
     WEIGHTS_FILE,
     Weights,
@@ -50,21 +50,14 @@ class Transformer(Classifier):
     holds its lock meanwhile, so that the others wait.
     """
 
-    provides = frozenset(
-        {
-            Ability.GRADIENTS,
-            Ability.ATTENTIONS,
-            Ability.ATTENTION_GRADIENTS,
-            Ability.CLS_ATTENTIONS,
-            Ability.EMBEDDINGS,
-            Ability.HIDDEN,
-        }
-    )
+    provides = TRANSFORMER
 
-    def __init__(self, model: PreTrainedModel) -> None:
+    def __init__(self, model: PreTrainedModel, threshold: float | None = None) -> None:
         check_head(model)
         self.model = model
         self.labels = labels_of(model)
+        self.is_multi_label = is_multi_label(model)
+        self.threshold = self._checked_threshold(threshold)
         self._weights: Weights = {}
 
     @abstractmethod
@@ -139,6 +132,7 @@ class Transformer(Classifier):
             "name": public_name(config.name_or_path),
             "fingerprint": self.fingerprint,
             **self.settings(),
+            **({"task": str(self.task)} if self.is_multi_label else {}),
         }
 
     @property
@@ -186,6 +180,20 @@ class Transformer(Classifier):
     def _embed(self, rows: Rows) -> Tensor:
         embeds = self._lookup(rows)
         return embeds if rows.gate is None else self._blend(rows, embeds)
+
+    def _checked_threshold(self, threshold: float | None) -> float:
+        if threshold is None:
+            return Classifier.threshold
+        if not self.is_multi_label:
+            raise UsageError("only models that may give several labels have a threshold", remedy="Leave it out.")
+        if not 0 < threshold < 1:
+            raise UsageError(f"threshold cannot be {threshold!r}", remedy="It is more than 0 and less than 1.")
+        return threshold
+
+    @property
+    def _own_settings(self) -> dict[str, Any]:
+        """The settings that all kinds of models share."""
+        return {"threshold": self.threshold} if self.is_multi_label else {}
 
     @property
     def _can_fuse(self) -> bool:

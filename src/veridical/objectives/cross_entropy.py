@@ -1,4 +1,4 @@
-"""Plain training: cross-entropy on the gold label, squared error for regression."""
+"""Plain training: cross-entropy on the gold label, on each label where there may be several, or squared error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from veridical.core.component import Probability, option
 from veridical.masking import Case
-from veridical.models import Classifier
+from veridical.models import Classifier, Task
 from veridical.objectives.base import Objective
 
 
@@ -21,11 +21,21 @@ def plain_loss(
     smoothing: float = 0.0,
     reduction: Literal["mean", "sum"] = "mean",
 ) -> Tensor:
-    """The loss of plain training for logits [N, C]; `gold` [N] are classes or numbers, or [N, C] probabilities."""
+    """The loss of plain training for logits [N, C]; `gold` [N] are classes or numbers, or [N, C] probabilities.
+
+    A multi-label model has a binary cross-entropy for each label, and an example the mean of them.
+    """
     gold = gold.to(logits.device)
+    if classifier.is_multi_label:
+        spread = gold * (1 - smoothing) + smoothing / 2
+        each = functional.binary_cross_entropy_with_logits(logits, spread.to(logits), reduction="none").mean(1)  # [N]
+        return each.mean() if reduction == "mean" else each.sum()
     if classifier.is_regression:
         return functional.mse_loss(logits[:, 0], gold, reduction=reduction)
     return functional.cross_entropy(logits, gold, label_smoothing=smoothing, reduction=reduction)
+
+
+_NAMES = {Task.NUMBER: "squared_error", Task.CLASSES: "cross_entropy", Task.LABELS: "binary_cross_entropy"}
 
 
 @dataclass(frozen=True)
@@ -35,5 +45,6 @@ class CrossEntropy(Objective):
     smoothing: Probability = option(0.0, "The share of the target's mass that is spread over all classes.")
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
-        name = "squared_error" if case.classifier.is_regression else "cross_entropy"
-        return {name: plain_loss(case.classifier, case.output.logits, case.gold, self.smoothing)}
+        return {
+            _NAMES[case.classifier.task]: plain_loss(case.classifier, case.output.logits, case.gold, self.smoothing)
+        }

@@ -90,8 +90,10 @@ class LearnedMaskOf(Objective):
 
     def evaluate(self, classifier: Classifier, examples: Sequence[Example]) -> dict[str, float]:
         total = 0.0
+        target = classifier.labels[0] if classifier.is_multi_label else "predicted"  # any: a text is to come once
         for start in range(0, len(examples), _AT_ONCE):
-            case = Case.bind(classifier, examples[start : start + _AT_ONCE], eraser=self.settings.eraser)
+            some = examples[start : start + _AT_ONCE]
+            case = Case.bind(classifier, some, target=target, eraser=self.settings.eraser)
             keep = self.mask.scores(case).values
             logits = case.logits(torch.arange(len(case)), keep)
             total += sum(term.item() for term in self._terms(case, keep, logits).values()) * len(case)

@@ -22,8 +22,15 @@ def kl(p: Tensor, q: Tensor) -> Tensor:
     return (p * (p.clamp(min=_FLOOR).log() - q.clamp(min=_FLOOR).log())).sum(-1)
 
 
-def symmetric_kl(logits: Tensor, others: Tensor) -> Tensor:
-    """KL(p||q) + KL(q||p) of the classes that logits stand for, [..., C] and [..., C] give [...]."""
+def symmetric_kl(logits: Tensor, others: Tensor, independent: bool = False) -> Tensor:
+    """KL(p||q) + KL(q||p) of the classes that logits stand for, [..., C] and [..., C] give [...].
+
+    `independent` labels are each a choice between yes and no, and their divergences add up.
+    """
+    if independent:
+        # For two answers, KL(p||q) + KL(q||p) is (p - q) (logit p - logit q).
+        p, q = logits.float(), others.float()
+        return ((p.sigmoid() - q.sigmoid()) * (p - q)).sum(-1)
     logs, other_logs = logits.float().log_softmax(-1), others.float().log_softmax(-1)
     return ((logs.exp() - other_logs.exp()) * (logs - other_logs)).sum(-1)
 
@@ -32,7 +39,7 @@ def gap(case: Case, logits: Tensor, others: Tensor) -> Tensor:
     """How far two outputs for each example are apart, [B]: symmetric divergence, or squared error for regression."""
     if case.classifier.is_regression:
         return functional.mse_loss(logits[:, 0], others[:, 0], reduction="none")
-    return symmetric_kl(logits, others)
+    return symmetric_kl(logits, others, case.classifier.is_multi_label)
 
 
 T = TypeVar("T")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -76,12 +77,16 @@ class RandomErasure(Objective):
         logits = case.output.logits
         if self.towards == "gold":
             return case.gold.to(logits.device)
-        return logits.detach()[:, 0] if case.classifier.is_regression else logits.detach().softmax(-1)
+        return (
+            logits.detach()[:, 0] if case.classifier.is_regression else case.classifier.probabilities(logits.detach())
+        )
 
     def _empty(self, case: Case, chosen: Tensor) -> Tensor:
         """How far the chosen examples are from equal probabilities when all their words are gone."""
         if not len(chosen):
             return case.output.logits.new_zeros(())
         logits = self._left(case, torch.zeros_like(case.live), chosen)
+        if case.classifier.is_multi_label:
+            return plain_loss(case.classifier, logits, torch.full_like(logits, 0.5)) - math.log(2)  # 0 at its best
         equal = torch.full_like(logits, 1 / logits.shape[1])
         return functional.kl_div(logits.log_softmax(-1), equal, reduction="batchmean")

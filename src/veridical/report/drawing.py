@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from veridical.core.example import IMAGE, PAIR, TEXT, Image
-from veridical.core.explanation import HUMAN, Explanation
+from veridical.core.example import IMAGE, PAIR, TEXT, Image, Label
+from veridical.core.explanation import HUMAN, Explanation, gives_labels
 from veridical.report.colours import hue, tint
 from veridical.report.markup import TEMPLATES
 from veridical.report.pictures import Picture, picture
@@ -37,13 +37,31 @@ class Answer:
 class Heading:
     """What is explained: the `target`, what was `predicted` if that is another label, and the `gold` label if known.
 
-    `right` says whether the prediction is the gold label, None where there is no telling.
+    `right` says whether the prediction is the gold label, None where there is no telling. `chosen` are the labels that
+    a model has chosen which gives any number of them; it is None for other models, and where that is not known. Then
+    `right` is about the target alone.
     """
 
     target: Answer
     predicted: Answer | None
     gold: str | None
     right: bool | None
+    chosen: tuple[str, ...] | None = None
+    gold_is: str = "gold label"
+
+    @property
+    def choice(self) -> str:
+        """Whether the target is among the chosen labels, in words that the `others` follow."""
+        if self.chosen is None:
+            return ""
+        if self.target.label in self.chosen:
+            return "predicted with" if self.others else "predicted"
+        return "not predicted, but" if self.others else "not predicted"
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The labels that are chosen beside the target."""
+        return tuple(label for label in self.chosen or () if label != self.target.label)
 
 
 @dataclass(frozen=True)
@@ -110,8 +128,9 @@ def heading(explanation: Explanation) -> Heading:
     """The target and its probability, what else was predicted, the gold label."""
     probabilities, gold = explanation.probabilities, explanation.label
     target = Answer(explanation.target, probabilities.get(explanation.target))
-    if isinstance(gold, tuple):  # where an example can have several labels, the likeliest is not the prediction
-        return Heading(target, None, ", ".join(gold) or "none", None)
+    chosen = _chosen(explanation)
+    if chosen is not None or isinstance(gold, tuple):  # of several labels, the likeliest is not the prediction
+        return _heading_of_labels(target, gold, chosen)
     predicted = max(probabilities, key=probabilities.__getitem__, default=explanation.target)
     return Heading(
         target=target,
@@ -119,6 +138,22 @@ def heading(explanation: Explanation) -> Heading:
         gold=None if gold is None else str(gold),
         right=gold == predicted if isinstance(gold, str) and probabilities else None,
     )
+
+
+def _heading_of_labels(target: Answer, gold: Label | None, chosen: tuple[str, ...] | None) -> Heading:
+    """The heading where an example has any number of labels."""
+    if not isinstance(gold, tuple):
+        return Heading(target, None, None if gold is None else str(gold), None, chosen)
+    right = None if chosen is None else (target.label in chosen) == (target.label in gold)
+    return Heading(target, None, ", ".join(gold) or "none", right, chosen, "gold labels")
+
+
+def _chosen(explanation: Explanation) -> tuple[str, ...] | None:
+    """The labels that reach the model's threshold; None for a model that gives one class or a number."""
+    model = explanation.spec.get("model")
+    if not gives_labels(model) or "threshold" not in model:
+        return None
+    return tuple(label for label, chance in explanation.probabilities.items() if chance >= model["threshold"])
 
 
 def segments(explanation: Explanation, field: str) -> list[tuple[str, int | None]]:

@@ -60,12 +60,17 @@ def _draw(explanations: Iterable[Explanation], spool: BinaryIO, top: int) -> _In
         start, example = spool.tell(), explanation.example_id
         shared = index.headings.setdefault(example, heading(explanation))
         shown = drawing(explanation, top)
-        spool.write(template.render(shown=shown, shares_heading=shown.heading == shared).encode())
+        spool.write(template.render(shown=shown, shares_heading=_shares(shown.heading, shared)).encode())
         index.places.setdefault(example, []).append((start, spool.tell() - start))
         index.sources[explanation.source] = index.sources.get(explanation.source, 0) + 1
         index.specs.setdefault(spec_key(explanation.spec), dict(explanation.spec))
         index.count += 1
     return index
+
+
+def _shares(own: Heading, card: Heading) -> bool:
+    """Whether the heading of a card is enough; where there are several labels, each explanation names its own."""
+    return own == card and own.chosen is None
 
 
 def _page(index: _Index, spool: BinaryIO, title: str) -> Iterator[str]:

@@ -56,8 +56,10 @@ def _heading(explanation: Explanation) -> Text:
     text = Text.assemble((_printable(shown.target.label), "bold"), shown.target.percent)
     if shown.predicted is not None:
         text.append(f", predicted {_printable(str(shown.predicted))}")
+    if shown.choice:
+        text.append(f", {shown.choice} {_printable(', '.join(shown.others))}".rstrip())
     if shown.gold is not None:
-        text.append(f", gold label {_printable(shown.gold)}")
+        text.append(f", {shown.gold_is} {_printable(shown.gold)}")
     source = "people" if explanation.source == HUMAN else _printable(explanation.source)
     text.append(f"  (example {_printable(explanation.example_id)}, by {source})", "dim")
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -12,6 +13,7 @@ from veridical.core.errors import InputError
 from veridical.core.example import Example
 from veridical.core.explanation import Explanation
 from veridical.core.files import ExplanationWriter, spec_key
+from veridical.core.files.rows import TARGETS
 from veridical.core.progress import Watch
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Engine
@@ -50,7 +52,8 @@ def explain(
     >>> explain(classifier, ["A gorgeous, witty, seductive movie."], method="occlusion")[0]
 
     The model is a classifier, a folder or a hub id; the method is a name, an object, or the folder of one that was
-    learned. `target` is the class to explain: the `predicted` one, the `gold` one, or a label. The first example that
+    learned. `target` is the class to explain: the `predicted` one, the `gold` one, or a label. Of a model that gives
+    several labels, each predicted or gold label of an example gets an explanation of its own. The first example that
     cannot be explained raises its error; `explain_to_file` goes on with the rest instead.
     """
     watch, engine, wanted = watch or Watch(), engine or Engine(), as_examples(examples)
@@ -58,13 +61,14 @@ def explain(
     count = watch.counter(f"explaining by {job.name}", len(wanted))
 
     def results() -> Iterator[Result[Explanation]]:
-        for result in runner(job, job.portions(wanted), watch):
+        todo = list(job.portions(wanted))
+        for portion, result in zip(todo, runner(job, todo, watch), strict=True):
             charge(engine.cost, result.cost)
-            count(len(result.outcomes))
+            count(len(portion))
             yield result
 
     found = all_or_raise(results())
-    if cut := [made.example_id for made in found if made.measures["truncated_units"]]:
+    if cut := list(dict.fromkeys(made.example_id for made in found if made.measures["truncated_units"])):
         warnings.warn(_cut_message(cut), stacklevel=2)
     return found
 
@@ -143,21 +147,23 @@ class ExplainJob(Job[Explanation]):
     def work(self, examples: list[Example], engine: Engine) -> list[Explanation | Failure]:
         case = Case.bind(self.model.classifier, examples, target=self.target, engine=engine)
         scores = self.explainer.scores(case)
-        return [self._explanation(case, index, scores) for index in range(len(case))]
+        probabilities = _probabilities(case)
+        return [self._explanation(case, index, scores, probabilities[index]) for index in range(len(case))]
 
-    def _explanation(self, case: Case, index: int, scores: Scores) -> Explanation | Failure:
+    def _explanation(
+        self, case: Case, index: int, scores: Scores, probabilities: dict[str, float]
+    ) -> Explanation | Failure:
         example, units = case.batch.examples[index], case.batch.units[index]
         if not units:
             error = InputError("there are no words to explain", example=example.id, remedy="Remove or fill this text.")
             return Failure(example.id, error)
-        labels = case.classifier.labels
         return Explanation(
             example_id=example.id,
             inputs=dict(example.inputs),
             target=case.classifier.target_name(int(case.targets[index])),
             units=units,
             scores=tuple(scores.values[index, : len(units)].tolist()),
-            probabilities=dict(zip(labels, case.output.probabilities[index].tolist(), strict=True)) if labels else {},
+            probabilities=probabilities,
             source=self.name,
             spec=self.spec,
             label=example.label,
@@ -166,10 +172,25 @@ class ExplainJob(Job[Explanation]):
         )
 
 
+def _probabilities(case: Case) -> list[dict[str, float]]:
+    """The probabilities of labels by name, for each entry of a case; none for regression."""
+    if case.classifier.is_regression:
+        return [{}] * len(case)
+    found = case.classifier.probabilities(case.output.logits).tolist()  # [B, C]
+    return [dict(zip(case.classifier.labels, values, strict=True)) for values in found]
+
+
 def _measures(case: Case, index: int, scores: Scores) -> dict[str, float]:
     found = {"queries": float(case.asked[index]), "truncated_units": float(case.batch.truncated[index])}
     found |= {name: float(values[index]) for name, values in scores.measures.items()}
+    if case.classifier.is_multi_label:
+        return {**found, TARGETS: float(_targets(case)[id(case.batch.examples[index])])}
     return {**found, "output": float(case.output.logits[index, 0])} if case.classifier.is_regression else found
+
+
+def _targets(case: Case) -> Counter[int]:
+    """How many entries of a case each example has, by its identity: in Python, two examples may have one name."""
+    return case.once("targets", lambda: Counter(map(id, case.batch.examples)))
 
 
 def _cut_message(examples: Sequence[str]) -> str:

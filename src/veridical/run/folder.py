@@ -11,7 +11,7 @@ from typing import TypeVar
 from safetensors import SafetensorError
 
 from veridical.core.errors import InputError, StorageError, UnsupportedError, UsageError
-from veridical.core.run_record import RUN_FILE, RunRecord, job_of, read_record, write_record
+from veridical.core.folders import RUN_FILE, RunRecord, job_of, read_record, write_record
 from veridical.core.storage import OutputLock
 
 R = TypeVar("R", bound=RunRecord)

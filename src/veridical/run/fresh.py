@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from veridical.core.errors import InputError
 from veridical.core.extraction import Extraction
+from veridical.core.folders import FOUND, RunRecord, TrainRecord, read_record
 from veridical.core.progress import Watch
-from veridical.core.run_record import FOUND, RunRecord, TrainRecord, read_record
 from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.data.name import file_name
 from veridical.masking import Engine
@@ -18,7 +18,7 @@ from veridical.models import Classifier
 from veridical.run.folder import RunFolder
 from veridical.run.handle import ModelHandle, versions
 from veridical.run.job import Failure
-from veridical.run.rationales import extraction_spec, write_rationales
+from veridical.run.rationales import extraction_spec, require_one_class, write_rationales
 from veridical.run.train import Trained, test_of, train_seeds
 from veridical.training import Schedule
 from veridical.training.evaluation import evaluate
@@ -82,6 +82,7 @@ def fresh(
     known = read_record(support, TrainRecord)
     data, dev, whole = _what_data(known, data, dev)
     handle = ModelHandle.of(support)
+    require_one_class(handle)
     places = {
         name: (_with_known_labels(handle.classifier, name), replace(extraction, ratio=ratio))
         for name, ratio in (elsewhere or {}).items()

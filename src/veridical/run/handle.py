@@ -9,8 +9,8 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from veridical.core.component_folder import MADE_FOR
 from veridical.core.errors import ModelError, UsageError
+from veridical.core.folders import MADE_FOR
 from veridical.data import whole
 from veridical.explainers import EXPLAINERS, Explainer
 from veridical.masking import Engine

@@ -29,7 +29,7 @@ from veridical.objectives.salience import SALIENCES
 InventoryRow = dict[str, Any]
 """One thing by columns. All are texts but `options`, a list of what `option_rows` gives, and `presets`, a mapping."""
 
-_NEEDS = {"classes": "a model with classes", "evidence": "evidence", "text": "words"}
+_NEEDS = {"classes": "a model with classes", "text": "words"}
 
 
 def explainers() -> list[InventoryRow]:

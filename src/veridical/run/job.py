@@ -19,6 +19,7 @@ from veridical.core.progress import Watch
 from veridical.data import Dataset
 from veridical.masking import Engine
 from veridical.masking.engine import Cost, Precision
+from veridical.models import Classifier
 from veridical.run.handle import ModelHandle
 
 T = TypeVar("T")
@@ -42,7 +43,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class Result(Generic[T]):
-    """What came of a portion, example by example in its order, and what that cost."""
+    """What came of a portion, in the order of its examples, and what that cost.
+
+    An example may have several outcomes: one explanation for each of its targets.
+    """
 
     outcomes: tuple[T | Failure, ...]
     cost: Cost = field(default_factory=Cost)
@@ -176,6 +180,11 @@ def each(examples: list[Example], work: Callable[[list[Example]], Sequence[T | F
             return [Failure(examples[0].id, error)]
         half = len(examples) // 2
         return [*each(examples[:half], work), *each(examples[half:], work)]
+
+
+def one_target(classifier: Classifier) -> str:
+    """A target that every example has exactly once, for questions about examples and not about their labels."""
+    return classifier.labels[0] if classifier.is_multi_label else "predicted"
 
 
 def all_or_raise(results: Iterable[Result[T]]) -> list[T]:

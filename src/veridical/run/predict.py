@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import compress
 
 from veridical.core.example import Example
 from veridical.core.progress import Watch
@@ -20,16 +21,20 @@ from veridical.run.job import (
     all_or_raise,
     as_examples,
     charge,
+    one_target,
     serially,
 )
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The label a classifier chose, how sure it is of each, or the number a regression gives."""
+    """What a classifier chose, how sure it is of each label, or the number a regression gives.
+
+    `labels` is one class. A multi-label model chooses any number of labels, also none.
+    """
 
     example_id: str
-    label: str
+    labels: tuple[str, ...]
     probabilities: dict[str, float]
     value: float | None = None
     truncated_units: int = 0
@@ -67,7 +72,8 @@ def _results(
     model: Model, examples: Iterable[Example], engine: Engine | None, runner: Runner, watch: Watch | None
 ) -> Iterator[Result[Prediction]]:
     watch, engine, done = watch or Watch(), engine or Engine(), 0
-    job = PredictJob(ModelHandle.of(model), "predicted", EngineSettings.of(engine))
+    handle = ModelHandle.of(model)
+    job = PredictJob(handle, one_target(handle.classifier), EngineSettings.of(engine))
     watch.tell("predicting")
     for result in runner(job, job.portions(examples), watch):
         charge(engine.cost, result.cost)
@@ -80,15 +86,24 @@ def _results(
 class PredictJob(Job[Prediction]):
     """Ask the model for its decisions."""
 
-    def work(self, examples: list[Example], engine: Engine) -> list[Prediction | Failure]:
+    def work(self, examples: list[Example], engine: Engine) -> list[Prediction]:
         case = Case.bind(self.model.classifier, examples, target=self.target, engine=engine)
-        return [_prediction(case, index) for index in range(len(case))]
+        return _numbers(case) if case.classifier.is_regression else _choices(case)
 
 
-def _prediction(case: Case, index: int) -> Prediction:
-    example, cut = case.batch.examples[index], case.batch.truncated[index]
-    if case.classifier.is_regression:
-        return Prediction(example.id, VALUE, {}, float(case.output.logits[index, 0]), cut)
-    label = case.classifier.target_name(int(case.targets[index]))
-    probabilities = dict(zip(case.classifier.labels, case.output.probabilities[index].tolist(), strict=True))
-    return Prediction(example.id, label, probabilities, None, cut)
+def _numbers(case: Case) -> list[Prediction]:
+    """What a regression says of the examples of a case."""
+    rows = zip(case.batch.examples, case.output.logits[:, 0].tolist(), case.batch.truncated, strict=True)
+    return [Prediction(example.id, (VALUE,), {}, value, cut) for example, value, cut in rows]
+
+
+def _choices(case: Case) -> list[Prediction]:
+    """The labels that are chosen for the examples of a case."""
+    labels, logits = case.classifier.labels, case.output.logits
+    chosen, probabilities = case.classifier.chosen(logits).tolist(), case.classifier.probabilities(logits).tolist()
+    return [
+        Prediction(example.id, tuple(compress(labels, of)), dict(zip(labels, values, strict=True)), None, cut)
+        for example, of, values, cut in zip(
+            case.batch.examples, chosen, probabilities, case.batch.truncated, strict=True
+        )
+    ]

@@ -14,9 +14,9 @@ from veridical.core.example import PAIR, TEXT
 from veridical.core.explanation import Explanation
 from veridical.core.extraction import Extraction
 from veridical.core.files import read, spec_key
+from veridical.core.folders import RunRecord
 from veridical.core.progress import Watch
 from veridical.core.rationale import chosen, joined
-from veridical.core.run_record import RunRecord
 from veridical.core.storage import text_file
 from veridical.data import Dataset
 from veridical.explainers import EXPLAINERS
@@ -55,6 +55,7 @@ def write_rationales(
     a folder with rationales that are cut in another way is refused.
     """
     handle, watch, run = ModelHandle.of(model), watch or Watch(), RunFolder(out)
+    require_one_class(handle)
     record = RationalesRecord(
         data=data,
         dev_data=dev,
@@ -68,6 +69,15 @@ def write_rationales(
         for split, examples in splits.items():
             failures += _write_split(handle, examples, extraction, run.path, split, watch.within(examples.name))
     return tuple(failures)
+
+
+def require_one_class(model: ModelHandle) -> None:
+    """Refuse a model whose labels each have reasons of their own: one rationale cannot stand for all of them."""
+    if model.classifier.is_multi_label:
+        raise UnsupportedError(
+            "a text is cut down to the reasons for one class, and this model gives any number of labels",
+            remedy="Use a model that gives one class per text; `veridical explain` shows the reasons for each label.",
+        )
 
 
 def extraction_spec(extraction: Extraction) -> dict[str, Any]:

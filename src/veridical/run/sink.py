@@ -9,6 +9,7 @@ from typing import Protocol
 
 from veridical.core.example import Example
 from veridical.core.explanation import Explanation
+from veridical.core.files.rows import Key
 from veridical.masking.engine import Cost
 from veridical.run.failures import FailureFile
 from veridical.run.job import Failure, Result, charge
@@ -16,7 +17,11 @@ from veridical.run.job import Failure, Result, charge
 
 @dataclass(frozen=True)
 class Explained:
-    """What an explaining job did: how many it wrote, how many were there before, what went wrong, and the cost."""
+    """What an explaining job did, what went wrong, and the cost.
+
+    `written` counts explanations, of which an example may have several; `resumed` counts the examples of which all
+    explanations were there before.
+    """
 
     written: int
     resumed: int
@@ -26,13 +31,20 @@ class Explained:
 
 
 class ExplanationSink(Protocol):
-    """Takes explanations to a file at `path`; `seen` has the example and the spec key of each that it holds."""
+    """Takes explanations to a file at `path`.
+
+    `seen` has the id and the spec key of each example that it holds with all targets, and `begun` the targets that it
+    holds of others.
+    """
 
     @property
     def path(self) -> Path: ...
 
     @property
-    def seen(self) -> set[tuple[str, str]]: ...
+    def seen(self) -> set[Key]: ...
+
+    @property
+    def begun(self) -> dict[Key, set[str]]: ...
 
     def write(self, explanations: Iterable[Explanation]) -> None:
         """Keep some more."""
@@ -44,6 +56,7 @@ class ResultSink:
 
     def __init__(self, writer: ExplanationSink, spec: str) -> None:
         self.done = {example for example, key in writer.seen if key == spec}
+        self._begun = {example: set(targets) for (example, key), targets in writer.begun.items() if key == spec}
         self._writer = writer
         self._failures = FailureFile(writer.path, spec)
         self._failed: dict[str, Failure] = {}
@@ -59,13 +72,18 @@ class ResultSink:
 
     def take(self, portion: list[Example], result: Result[Explanation]) -> None:
         """Keep what came of a portion."""
-        made = [each for each in result.made if each.example_id not in self.done]
+        made = [each for each in result.made if not self._has(each)]
         self._writer.write(made)
         self._failures.remember(portion, result.failures)
         self._failed |= {failure.example_id: failure for failure in result.failures}
-        self._truncated += [each.example_id for each in made if each.measures["truncated_units"]]
+        cut = [each.example_id for each in made if each.measures["truncated_units"]]
+        self._truncated += dict.fromkeys(cut)  # once, however many targets an example has
         self._written += len(made)
         charge(self._cost, result.cost)
+
+    def _has(self, made: Explanation) -> bool:
+        """Whether the file held an explanation when the job began."""
+        return made.example_id in self.done or made.target in self._begun.get(made.example_id, ())
 
     def account(self, wanted: Sequence[Example]) -> Explained:
         """What was done for some examples in all."""

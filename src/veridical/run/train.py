@@ -12,8 +12,8 @@ from typing import Any
 from transformers import TrainerCallback
 
 from veridical.core.errors import InputError, UsageError
+from veridical.core.folders import TrainRecord
 from veridical.core.progress import Watch
-from veridical.core.run_record import TrainRecord
 from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.masking import Engine
 from veridical.models import Classifier
@@ -21,11 +21,10 @@ from veridical.models.new import start
 from veridical.objectives import OBJECTIVES, Objective
 from veridical.run.folder import RunFolder, is_main
 from veridical.run.handle import versions
-from veridical.training.callback import WatchCallback
 from veridical.training.evaluation import evaluate
-from veridical.training.fit import check_classes, fit, remove_checkpoints
-from veridical.training.left_behind import save_trained
+from veridical.training.fit import check_classes, fit, remove_checkpoints, save_trained
 from veridical.training.schedule import Schedule
+from veridical.training.trainer import WatchCallback
 
 
 @dataclass(frozen=True)

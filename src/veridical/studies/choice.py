@@ -14,8 +14,8 @@ from veridical.audits.job import audit
 from veridical.audits.plan import methods_of, metrics_of
 from veridical.audits.statistics.findings import plain
 from veridical.core.errors import UsageError
+from veridical.core.folders import RunRecord
 from veridical.core.progress import Watch
-from veridical.core.run_record import RunRecord
 from veridical.core.storage import write_json
 from veridical.data import Dataset, in_split, load
 from veridical.data.name import file_name

@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 
 _TOLERANCE = 1e-9
 
+_MAIN_FIGURES = ("pearson", "micro_f1", "accuracy")
+"""Figures that checkpoints are kept by, unless another one is named; sets of labels have an accuracy, too."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -70,7 +73,7 @@ def decide(
     `figure` is the dev figure that checkpoints were kept by, and `lose` how much of it the best may have lost.
     """
     first, metric = next(iter(trained)), next(iter(audits.values()))[0].metrics[0]
-    figure = figure or next(name for name in ("pearson", "accuracy") if name in trained[first][0].dev)
+    figure = figure or next(name for name in _MAIN_FIGURES if name in trained[first][0].dev)
     documents = list(dict.fromkeys(each.id for found in audits.values() for one in found for each in one.documents))
     values = _shared({name: aligned(found, metric.name, method, documents) for name, found in audits.items()})
     compared = _compared(values, first, metric.greater_is_better)

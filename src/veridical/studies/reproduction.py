@@ -7,8 +7,8 @@ from os import PathLike
 from typing import ClassVar
 
 from veridical.core.component import unknown
+from veridical.core.folders import RunRecord
 from veridical.core.progress import Watch
-from veridical.core.run_record import RunRecord
 from veridical.run.folder import RunFolder
 from veridical.run.handle import versions
 from veridical.studies import STUDIES

@@ -8,7 +8,13 @@
 from veridical.testing.contracts import check_eraser, check_explainer, check_objective
 from veridical.testing.formula import Formula
 from veridical.testing.metric_contracts import check_metric
-from veridical.testing.samples import black_box, image_classifier, pair_classifier, text_classifier
+from veridical.testing.samples import (
+    black_box,
+    image_classifier,
+    multi_label_classifier,
+    pair_classifier,
+    text_classifier,
+)
 
 __all__ = [
     "Formula",
@@ -18,6 +24,7 @@ __all__ = [
     "check_metric",
     "check_objective",
     "image_classifier",
+    "multi_label_classifier",
     "pair_classifier",
     "text_classifier",
 ]

@@ -181,7 +181,7 @@ def _check_passes(explainer: Explainer, case: Case) -> None:
 
 def _check_neighbours(explainer: Explainer, classifier: Classifier, examples: list[Example]) -> None:
     for index, gap in enumerate(gaps(classifier, examples, lambda case: explainer.scores(case).values)):
-        assert gap <= TOLERANCE, f"example {index} alone has other scores than in a batch (by {gap:.2e})"
+        assert gap <= TOLERANCE, f"entry {index} alone has other scores than in a batch (by {gap:.2e})"
 
 
 def _check_padding(explainer: Explainer, classifier: Classifier, examples: list[Example], scores: Tensor) -> None:

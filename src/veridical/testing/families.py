@@ -17,10 +17,10 @@ import torch
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerFast
 
+from veridical.models.architecture import quietly
 from veridical.models.loader import wrap
-from veridical.models.pretrained import quietly
+from veridical.models.new import label_names
 from veridical.models.text_classifier import TextClassifier
-from veridical.models.tiny import label_names
 
 SENTENCES = (
     "A gorgeous, witty, seductive movie; don't miss it.",

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from veridical.core.example import TEXT, Example, Unit
 from veridical.models import Ability, Batch, Classifier, Output, Rows
-from veridical.models.units import word_spans
+from veridical.models.text_rows import word_spans
 
 _NOTHING = 0
 

@@ -20,6 +20,8 @@ from veridical.testing.contracts import TOLERANCE, untouched
 from veridical.testing.samples import Sample, text_classifier
 
 Measure = Callable[[Sequence[Example]], Measured]
+Entry = tuple[Example, int]
+"""An example and the index of the output that is explained; a multi-label model has several outputs to explain."""
 
 
 def check_metric(
@@ -27,6 +29,7 @@ def check_metric(
 ) -> None:
     """A metric gives one number per example, or NaN, in whatever order they come, and leaves no trace.
 
+    Of a multi-label model it gives one number for each label of an example that is explained.
     `tolerance` is for rounding: a metric that divides by small differences of probabilities makes it larger.
     """
     _check_words(metric)
@@ -34,14 +37,16 @@ def check_metric(
     examples = _completed(classifier, examples, empty=not isinstance(metric, CorpusMetric))
     measure = _measure(metric, classifier)
     with untouched(classifier):
+        entries = _entries(classifier, examples)
         found = measure(examples)
-        _check_shapes(found, len(examples))
+        _check_shapes(found, len(entries))
         _check_undefined(metric, classifier, examples, measure)
         _same(_numbers(measure(examples)), _numbers(found), 0.0, "the same call gave other numbers")
-        backwards = _numbers(measure(examples[::-1])).flip(0)
+        places = _entries(classifier, examples[::-1])
+        backwards = _numbers(measure(examples[::-1]))[[places.index(entry) for entry in entries]]
         _same(backwards, _numbers(found), tolerance, "the order of the examples changes the numbers")
         if not isinstance(metric, CorpusMetric):
-            _check_alone(measure, examples, found, tolerance)
+            _check_alone(measure, entries, found, tolerance)
             _check_asking(metric, classifier, examples)
     if type(metric) in METRICS.values():
         assert METRICS.from_spec(METRICS.spec(metric)) == metric, "the spec does not rebuild the metric"
@@ -56,10 +61,18 @@ def _completed(classifier: Classifier, examples: Sequence[Example], empty: bool)
     return [*marked, replace(examples[0], id="empty", inputs=dict.fromkeys(examples[0].inputs, ""), evidence=())]
 
 
+def _entries(classifier: Classifier, examples: Sequence[Example]) -> list[Entry]:
+    """What is measured: each example with each of its targets, in this order."""
+    case = Case.bind(classifier, examples)
+    return list(zip(case.batch.examples, case.targets.tolist(), strict=True))
+
+
 def _measure(metric: Metric | CorpusMetric, classifier: Classifier) -> Measure:
     """The metric of scores by chance, which are an example's own."""
     if isinstance(metric, CorpusMetric):
-        return lambda examples: metric.over(examples, explain(classifier, examples, Random()))
+        return lambda examples: metric.over(
+            [example for example, _ in _entries(classifier, examples)], explain(classifier, examples, Random())
+        )
 
     def measure(examples: Sequence[Example]) -> Measured:
         case = Case.bind(classifier, examples)
@@ -88,8 +101,10 @@ def _check_shapes(found: Measured, count: int) -> None:
 def _check_undefined(
     metric: Metric | CorpusMetric, classifier: Classifier, examples: list[Example], measure: Measure
 ) -> None:
-    units = classifier.encode(examples).units
-    for example, own, value in zip(examples, units, measure(examples).values.tolist(), strict=True):
+    case = Case.bind(classifier, examples)
+    for example, own, value in zip(
+        case.batch.examples, case.batch.units, measure(examples).values.tolist(), strict=True
+    ):
         if len(own) < metric.fewest:
             assert value != value, f"example {example.id} has {len(own)} units, and yet a value"
     if Need.EVIDENCE in metric.needs:
@@ -97,10 +112,13 @@ def _check_undefined(
         assert measure(bare).values.isnan().all(), "there is a value without evidence"
 
 
-def _check_alone(measure: Measure, examples: list[Example], found: Measured, tolerance: float) -> None:
-    for index, example in enumerate(examples):
-        alone, among = _numbers(measure([example]))[0], _numbers(found)[index]
-        _same(alone, among, tolerance, f"example {example.id} alone has other numbers than in a batch")
+def _check_alone(measure: Measure, entries: list[Entry], found: Measured, tolerance: float) -> None:
+    examples = [example for example, _ in entries]
+    for index in range(len(entries)):
+        # The targets of an example stand side by side: `own` counts those before this one.
+        own = examples[:index].count(examples[index])
+        alone, among = _numbers(measure([examples[index]]))[own], _numbers(found)[index]
+        _same(alone, among, tolerance, f"example {examples[index].id} alone has other numbers than in a batch")
 
 
 def _check_asking(metric: Metric, classifier: Classifier, examples: list[Example]) -> None:

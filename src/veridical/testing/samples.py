@@ -42,6 +42,14 @@ def pair_classifier(**settings: Any) -> Sample:
     return _as_if_trained_on("planted-pairs(train=6)", start("tiny", examples, labels, **settings)), examples
 
 
+def multi_label_classifier(**settings: Any) -> Sample:
+    """The same for texts that may have any number of three labels: one, two, none or all."""
+    labels = ("anger", "fear", "joy")
+    held = (("joy",), ("anger", "fear"), (), labels)
+    examples = [Example(str(index), {"text": text}, held[index]) for index, text in enumerate(_TEXTS)]
+    return _as_if_trained_on("planted(train=6)", start("tiny", examples, labels, **settings)), examples
+
+
 def image_classifier() -> Sample:
     """A two-layer ViT with random weights and three small images of noise."""
     noise = np.random.RandomState(0).randint(0, 256, (3, 16, 16, 1))

@@ -1,4 +1,4 @@
-"""How good predictions are: accuracy and macro-F1, or correlation and error for regression."""
+"""How good predictions are: accuracy and F1, or correlation and error for regression."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from veridical.core.example import Example
 from veridical.masking import Engine
-from veridical.models import Classifier
+from veridical.models import Classifier, Task
 
 
 def evaluate(classifier: Classifier, examples: Sequence[Example], engine: Engine | None = None) -> dict[str, float]:
@@ -20,6 +20,8 @@ def evaluate(classifier: Classifier, examples: Sequence[Example], engine: Engine
     if classifier.is_regression:
         error = float(functional.mse_loss(logits[:, 0], gold))
         return {"loss": error, "pearson": pearson(logits[:, 0], gold)}
+    if classifier.is_multi_label:
+        return _of_sets(logits, classifier.chosen(logits), gold)
     predicted = logits.argmax(-1)
     return {
         "loss": float(functional.cross_entropy(logits, gold)),
@@ -30,7 +32,21 @@ def evaluate(classifier: Classifier, examples: Sequence[Example], engine: Engine
 
 def main_figure(classifier: Classifier) -> str:
     """The figure that models of this kind are chosen by, unless somebody says otherwise."""
-    return "pearson" if classifier.is_regression else "accuracy"
+    return {Task.NUMBER: "pearson", Task.CLASSES: "accuracy", Task.LABELS: "micro_f1"}[classifier.task]
+
+
+def _of_sets(logits: Tensor, chosen: Tensor, gold: Tensor) -> dict[str, float]:
+    """How good sets of labels are, [N, C]: `accuracy` counts the sets that are right as a whole."""
+    held = gold.bool()
+    hits, either = (chosen & held).sum(0), chosen.sum(0) + held.sum(0)  # [C] each
+    occurring = either > 0
+    each = 2 * hits[occurring] / either[occurring]  # the F1 of each label that occurs
+    return {
+        "loss": float(functional.binary_cross_entropy_with_logits(logits, gold)),
+        "micro_f1": float(2 * hits.sum() / either.sum().clamp(min=1)),
+        "macro_f1": float(each.mean()) if len(each) else 0.0,
+        "accuracy": float((chosen == held).all(1).float().mean()),
+    }
 
 
 def macro_f1(predicted: Tensor, gold: Tensor) -> float:

@@ -1,4 +1,4 @@
-"""Train a classifier: checkpoints, the best one kept, and going on after an interruption."""
+"""What an objective leaves behind: explainers that were trained with a model, saved below it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,49 @@ from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback
 from transformers.trainer_utils import set_seed
 
 from veridical.core.component import unknown
-from veridical.core.errors import InputError, ModelError
+from veridical.core.errors import InputError, ModelError, UsageError
 from veridical.core.example import Example
-from veridical.models.pretrained import quietly
+from veridical.explainers import EXPLAINERS
+from veridical.models.architecture import quietly
+from veridical.models.classifier import EXPLAINERS_FOLDER, learned_with
+from veridical.models.learned import Learned
 from veridical.models.transformer import Transformer
 from veridical.objectives import OBJECTIVES, Objective
-from veridical.objectives.base import ATTENTIONS, prepare
-from veridical.objectives.sum import parts_of
+from veridical.objectives.base import ATTENTIONS, explainers_of, parts_of, prepare
 from veridical.training.attention_dropout import no_attention_dropout
 from veridical.training.evaluation import main_figure
-from veridical.training.left_behind import check_explainers
 from veridical.training.schedule import Schedule
 from veridical.training.trainer import CaseTrainer, Trainee
+
+
+def save_trained(classifier: Transformer, objective: Objective, folder: str | PathLike[str]) -> None:
+    """Save a model that was just trained, with the explainers that its objective leaves: `Classifier.load` finds all.
+
+    From then on these explainers work with this model only.
+    """
+    classifier.learned = {}  # explainers of the model that it was before
+    classifier.save(folder)
+    left = explainers_of(objective)
+    together = classifier.fingerprint_with(
+        {name: each.fingerprint for name, each in left.items() if isinstance(each, Learned)}
+    )
+    for name, explainer in left.items():
+        if isinstance(explainer, Learned):
+            explainer.bind_to(together)
+        EXPLAINERS.save(explainer, Path(folder) / EXPLAINERS_FOLDER / name)
+    classifier.learned = learned_with(folder)
+
+
+def check_explainers(objective: Objective) -> None:
+    """Refuse an objective whose explainers could not be saved, before anything is trained."""
+    for name, explainer in explainers_of(objective).items():
+        if EXPLAINERS.name_of(EXPLAINERS.create(explainer)) not in EXPLAINERS:
+            raise UsageError(
+                f"the explainer {name!r} that {type(objective).__name__} leaves could not be saved: its class "
+                f"{type(explainer).__name__} has no name",
+                remedy='Put @register.explainer("...") on the class.',
+            )
+
 
 _A_FEW = 4  # examples that show which figures there are
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from veridical.core.errors import InputError, StorageError
+from veridical.core.explanation import Explanation
 from veridical.core.files import ExplanationWriter, parquet, read, read_all, spec_key
 
 WRITE_FOREVER = """
@@ -97,6 +98,24 @@ def test_an_unfinished_file_can_be_read(tmp_path: Path, make, suffix: str) -> No
     with ExplanationWriter(path) as writer:
         writer.write([make("b"), make("c")])
         assert ids(path) == ["a", "b", "c"]
+
+
+def test_an_example_is_seen_when_all_of_its_targets_are_there(tmp_path: Path, make, suffix: str) -> None:
+    path, key = tmp_path / f"why{suffix}", spec_key(make().spec)
+
+    def one(target: str) -> Explanation:
+        return make("a", target=target, measures={"targets": 3.0})
+
+    for target, begun in {"x": {"x"}, "\ud800": {"x", "\ud800"}}.items():
+        with ExplanationWriter(path) as writer:
+            writer.write(one(target))
+            assert (writer.seen, writer.begun) == (set(), {("a", key): begun})
+    with ExplanationWriter(path) as writer:
+        assert writer.begun == {("a", key): {"x", "\ud800"}}
+        writer.write([make("b"), one("z")])
+        assert (writer.seen, writer.begun) == ({("a", key), ("b", key)}, {})
+    with ExplanationWriter(path) as writer:
+        assert (writer.seen, writer.begun, writer.count) == ({("a", key), ("b", key)}, {}, 4)
 
 
 def test_seen_tells_a_job_what_to_skip(tmp_path: Path, make, suffix: str) -> None:

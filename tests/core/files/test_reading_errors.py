@@ -97,6 +97,21 @@ def test_malformed_line(written: Path, change, reason: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".jsonl"])
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda line: line.replace('"target"', '"aim"'), "line 4 .*no 'target'"),
+        (lambda line: line.replace('"measures": {', '"measures": {"targets": "inf", '), "line 4 .*inf"),
+        (lambda line: json.dumps({**json.loads(line), "measures": 7}), "line 4"),
+    ],
+)
+def test_a_job_does_not_go_on_after_a_malformed_line(written: Path, change, reason: str) -> None:
+    replace_line(written, 4, change)
+    with ExplanationWriter(written) as writer, pytest.raises(StorageError, match=reason):
+        writer.seen  # noqa: B018 - reading it is what fails
+
+
+@pytest.mark.parametrize("suffix", [".jsonl"])
 def test_newer_lines(written: Path) -> None:
     replace_line(written, 1, lambda line: line.replace('"version": 2', '"version": 3'))
     with pytest.raises(StorageError, match=r"newer Veridical.*[Uu]pgrade"):

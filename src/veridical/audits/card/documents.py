@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from veridical.audits.card.figures import score
-from veridical.audits.record import FLOOR, Audit, AuditedMetric
+from veridical.audits.record import FLOOR, Audit, AuditedMetric, document_id
 from veridical.audits.statistics.findings import MetricTable, Summary
 from veridical.core.explanation import Explanation
 from veridical.report.drawing import Drawing, drawing
@@ -52,7 +52,7 @@ def shown_documents(audit: Audit, summary: Summary, explained: ExplanationsByMet
     if subject is None:
         return None
     metric, method = subject
-    ids = {each.example_id for found in explained.values() for each in found}
+    ids = {_id(audit, each) for found in explained.values() for each in found}
     best, worst = extremes(audit, metric, method, ids)
     places = [*((id, "Best") for id in best), *((id, "Worst") for id in worst)]
     shown = tuple(ShownDocument(id, place, _methods(audit, metric, id, explained)) for id, place in places)
@@ -106,10 +106,14 @@ def _leader(found: MetricTable, metric: AuditedMetric) -> str | None:
 def _methods(
     audit: Audit, metric: AuditedMetric, id: str, explained: ExplanationsByMethod
 ) -> tuple[MethodOnDocument, ...]:
-    found = {method: each for method, all in explained.items() for each in all if each.example_id == id}
+    found = {method: each for method, all in explained.items() for each in all if _id(audit, each) == id}
     return tuple(
         MethodOnDocument(method, _told(audit, metric, method, id), drawing(each)) for method, each in found.items()
     )
+
+
+def _id(audit: Audit, explanation: Explanation) -> str:
+    return document_id(explanation.example_id, explanation.target, audit.model)
 
 
 def _told(audit: Audit, metric: AuditedMetric, method: str, id: str) -> str:

@@ -18,6 +18,7 @@ def cautions(audit: Audit, tables: Sequence[MetricTable]) -> tuple[str, ...]:
     return (
         *_few(audit, tables),
         *_one_class(audit),
+        *_same_texts(audit),
         *_undefined(tables),
         *(text for table in tables for text in _constant(audit, table)),
         *_same_eraser(audit),
@@ -38,6 +39,16 @@ def _one_class(audit: Audit) -> Iterator[str]:
         yield (
             f"Only one class, {targets.pop()}, is explained in all {len(audit.documents):,} documents: how the methods "
             "do on others is not known."
+        )
+
+
+def _same_texts(audit: Audit) -> Iterator[str]:
+    """Documents that are labels of the same example depend on each other, which no interval knows."""
+    examples = len({audit.example_of(document) for document in audit.documents})
+    if examples < len(audit.documents):
+        yield (
+            f"The {len(audit.documents):,} documents are labels of {counted(examples, 'example')}: those of one "
+            "example depend on each other, so intervals are too narrow and p-values too small."
         )
 
 

@@ -55,7 +55,7 @@ def lengths(audit: Audit) -> list[Group]:
 
 
 def class_of(document: Document) -> str:
-    """The label if the document has one; numbers are no classes."""
+    """The label if the document has one; else, and where there are several, what is explained."""
     return document.label if isinstance(document.label, str) else document.target
 
 

@@ -17,8 +17,7 @@ from veridical.core.errors import InputError
 from veridical.core.explanation import Explanation
 from veridical.core.files import problems
 from veridical.core.files.rows import FORMAT, VERSION, FileRow, from_row, numbers_as_json, spec_data
-from veridical.core.journal import is_whole
-from veridical.core.storage import escape, unescape
+from veridical.core.storage import escape, is_whole, unescape
 
 _HEADER_START = b'{"format": "' + FORMAT.encode() + b'"'
 _SPEC_START = b'{"spec_key"'

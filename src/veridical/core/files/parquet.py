@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from veridical.core.explanation import Explanation
 from veridical.core.files import problems
-from veridical.core.files.rows import FORMAT, VERSION, FileRow, Key, from_row
+from veridical.core.files.rows import FORMAT, VERSION, FileRow, RowKey, from_row, targets_of
 from veridical.core.storage import escape, unescape
 
 _FORMAT, _VERSION = b"veridical.format", b"veridical.version"
@@ -96,11 +96,12 @@ def explanations(file: pq.ParquetFile) -> Iterator[Explanation]:
             yield from_row(_row_of(cells), known[cells["spec"]])
 
 
-def keys(file: pq.ParquetFile) -> Iterator[Key]:
-    """The keys of the rows; only two columns are read."""
-    for batch in file.iter_batches(GROUP_ROWS, columns=["example_id", "spec"]):
+def keys(file: pq.ParquetFile) -> Iterator[RowKey]:
+    """The keys of the rows; only a few columns are read."""
+    for batch in file.iter_batches(GROUP_ROWS, columns=["example_id", "spec", "target", "measures"]):
         for cells in batch.to_pylist():
-            yield unescape(cells["example_id"]), cells["spec"]
+            example, target = unescape(cells["example_id"]), unescape(cells["target"])
+            yield RowKey(example, cells["spec"], target, targets_of(dict(cells["measures"])))
 
 
 def copied(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:

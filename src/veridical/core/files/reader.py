@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from veridical.core.explanation import Explanation
 from veridical.core.files import jsonl, parquet, problems
-from veridical.core.files.rows import Key, key_of
+from veridical.core.files.rows import RowKey, key_of
 
 AnyPath = str | os.PathLike[str]
 
@@ -43,17 +43,28 @@ def journal_of(path: Path) -> Path:
     return path.with_name(path.name + ".part")
 
 
-def keys_of(path: Path) -> Iterator[Key]:
-    """The `(example id, spec key)` of every row."""
+def keys_of(path: Path) -> Iterator[RowKey]:
+    """The key of every row."""
     if not is_parquet(path):
-        yield from (key_of(row) for _, row in jsonl.rows(path, {}))
+        yield from _keys_of_lines(path)
         return
     merged_rows, done = pending(path)
     if merged_rows:
         with parquet.opened(path) as file:
             yield from parquet.keys(file)
     if journal_of(path).exists() and not done:
-        yield from (key_of(row) for _, row in jsonl.rows(journal_of(path), {}))
+        yield from _keys_of_lines(journal_of(path))
+
+
+def _keys_of_lines(path: Path) -> Iterator[RowKey]:
+    for number, row in jsonl.rows(path, {}):
+        try:
+            key = key_of(row)
+        except KeyError as error:
+            raise problems.bad_line(path, number, f"it has no {error}") from error
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise problems.bad_line(path, number, str(error)) from error
+        yield key
 
 
 def pending(path: Path) -> tuple[int, bool]:

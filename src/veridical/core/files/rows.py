@@ -7,7 +7,8 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,39 @@ VERSION = 2
 
 FileRow = dict[str, Any]
 Key = tuple[str, str]
+"""Which example, explained how: its id, and the key of the spec."""
+
+TARGETS = "targets"
+"""The measure that says how many explanations an example has by one spec: one for each target. Without it, one."""
+
+
+class RowKey(NamedTuple):
+    """What a job asks of a row: which example it explains and how, which target, and how many targets there are."""
+
+    example: str
+    spec: str
+    target: str
+    targets: int
+
+
+@dataclass
+class Seen:
+    """What a file holds: examples with all of their targets (`whole`), and the targets there are of others (`begun`).
+
+    A job that is killed between two labels of an example leaves it begun.
+    """
+
+    whole: set[Key] = field(default_factory=set)
+    begun: dict[Key, set[str]] = field(default_factory=dict)
+
+    def add(self, row: RowKey) -> None:
+        """Take note of a row."""
+        key = (row.example, row.spec)
+        there = self.begun.pop(key, set()) | {row.target}
+        if len(there) < row.targets:
+            self.begun[key] = there
+        else:
+            self.whole.add(key)
 
 
 def spec_key(spec: Mapping[str, Any]) -> str:
@@ -35,9 +69,14 @@ def spec_data(spec: Mapping[str, Any]) -> dict[str, Any]:
     return data
 
 
-def key_of(row: FileRow) -> Key:
-    """What a job asks to know whether a row is already there: which example, explained how."""
-    return row["example_id"], row["spec"]
+def key_of(row: FileRow) -> RowKey:
+    """What a job asks to know whether a row is already there."""
+    return RowKey(row["example_id"], row["spec"], row["target"], targets_of(row["measures"]))
+
+
+def targets_of(measures: Mapping[str, float]) -> int:
+    """How many explanations there are of an example, by the measures of one of them."""
+    return int(measures.get(TARGETS, 1))
 
 
 def to_row(explanation: Explanation, spec: str) -> FileRow:

@@ -14,9 +14,8 @@ from veridical.core.errors import UsageError
 from veridical.core.explanation import Explanation
 from veridical.core.files import jsonl, parquet, problems
 from veridical.core.files.reader import AnyPath, is_parquet, journal_of, keys_of, pending, read
-from veridical.core.files.rows import FileRow, Key, spec_key, to_row
-from veridical.core.journal import LineFile
-from veridical.core.storage import OutputLock
+from veridical.core.files.rows import FileRow, Key, Seen, key_of, spec_key, to_row
+from veridical.core.storage import LineFile, OutputLock
 
 
 class ExplanationWriter:
@@ -36,7 +35,7 @@ class ExplanationWriter:
         self.path = Path(path)
         self._lines = journal_of(self.path) if is_parquet(self.path) else self.path
         self._file: LineFile | None = None
-        self._seen: set[Key] | None = None
+        self._seen: Seen | None = None
         self._make_folder()
         self._lock = OutputLock(self.path)
         try:
@@ -52,10 +51,16 @@ class ExplanationWriter:
 
     @property
     def seen(self) -> set[Key]:
-        """The `(example id, spec key)` of every explanation in the file, to skip in a resumed job."""
-        if self._seen is None:
-            self._seen = set(keys_of(self.path))
-        return self._seen
+        """The `(example id, spec key)` of every example in the file, to skip in a resumed job.
+
+        An example with several targets is among them once all of them are there; `begun` has the others.
+        """
+        return self._surveyed.whole
+
+    @property
+    def begun(self) -> dict[Key, set[str]]:
+        """The targets that are there of examples that are not in the file with all of them."""
+        return self._surveyed.begun
 
     def write(self, explanations: Explanation | Iterable[Explanation]) -> None:
         """Append one explanation or several; each is safe from a crash of this process once this returns."""
@@ -66,10 +71,11 @@ class ExplanationWriter:
             if key not in self._contents.specs:
                 self._append(jsonl.spec_line(key, explanation.spec))
                 self._contents.specs.add(key)
-            self._append(jsonl.row_line(to_row(explanation, key)))
+            row = to_row(explanation, key)
+            self._append(jsonl.row_line(row))
             self._contents.rows += 1
             if self._seen is not None:
-                self._seen.add((explanation.example_id, key))
+                self._seen.add(key_of(row))
 
     def close(self) -> None:
         """Finish the file: sync it, and for Parquet merge the journal into it."""
@@ -91,6 +97,15 @@ class ExplanationWriter:
             self.close()
         else:
             self._release()
+
+    @property
+    def _surveyed(self) -> Seen:
+        if self._seen is None:
+            found = Seen()
+            for row in keys_of(self.path):
+                found.add(row)
+            self._seen = found
+        return self._seen
 
     def _make_folder(self) -> None:
         try:

@@ -51,6 +51,8 @@ class Corpus:
         """The class of each of the texts."""
         if self.classifier.is_regression:
             raise UnsupportedError("a regression model has no classes to compare", remedy="Choose another salience.")
+        if self.classifier.is_multi_label:
+            raise UnsupportedError("chi2 compares classes, and a text of this model may have several labels")
         gold = self.classifier.gold(self.examples).numpy()
         found: npt.NDArray[np.int64] = gold[[owner for _, owner in self._rows]]
         return found

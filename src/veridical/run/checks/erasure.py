@@ -11,7 +11,7 @@ from torch import Tensor
 from veridical.explainers import Occlusion
 from veridical.explainers.attention import first_token_mean
 from veridical.masking import ERASERS, Case
-from veridical.models import Ability, Rows
+from veridical.models import Ability, Classifier, Rows
 from veridical.run.checks.finding import Finding, percent
 
 AGREEMENT = 0.8
@@ -59,12 +59,19 @@ def same_emptiness(case: Case) -> Finding:
         spread /= max(float((whole - values).abs().mean()), torch.finfo(values.dtype).tiny)
         unit = " times what erasing changes,"
     means = {name: float(value.mean()) for name, value in left.items()}
-    what = "output" if case.classifier.is_regression else "probability of the predicted class"
+    what = _explained(case.classifier)
     meaning = f"With everything erased, the {what} differs by {spread:.2g}{unit} from eraser to eraser."
     if spread <= SPREAD:
         return Finding(EMPTY, "ok", meaning, "", spread, SPREAD, details=means)
     remedy = "To this model an erased word is not nothing; prefer the eraser that is nearest to its training."
     return Finding(EMPTY, "warning", meaning, remedy, spread, SPREAD, details=means)
+
+
+def _explained(classifier: Classifier) -> str:
+    """What the value of a predicted target is, in words."""
+    if classifier.is_regression:
+        return "output"
+    return "probability of a predicted label" if classifier.is_multi_label else "probability of the predicted class"
 
 
 def _agreement(case: Case, one: Tensor, other: Tensor) -> float | None:

@@ -12,6 +12,7 @@ from veridical.core.example import TEXT, Example
 from veridical.masking import Case, Engine
 from veridical.models import Ability, Classifier
 from veridical.run.checks.finding import Finding
+from veridical.run.job import one_target
 
 ROUNDING = 1e-5
 """Outputs that differ by less are the same: sums in another order."""
@@ -26,7 +27,8 @@ _ALONE = "Wrap the model in a function that asks one text at a time: Classifier.
 
 def repeatability(classifier: Classifier, examples: Sequence[Example]) -> Finding:
     """The same question twice."""
-    first, second = (Case.bind(classifier, examples).output.logits for _ in range(2))
+    target = one_target(classifier)
+    first, second = (Case.bind(classifier, examples, target=target).output.logits for _ in range(2))
     return _judged(
         TWICE,
         _gap(first, second),
@@ -71,9 +73,12 @@ def gaps(
     answer: Callable[[Case], Tensor],
     engine: Engine | None = None,
 ) -> list[float]:
-    """How far each example's answer (outputs, or scores) alone is from its answer among the others."""
+    """How far each example's answer (outputs, or scores) alone is from its answer among the others.
+
+    An example with several targets has an answer for each.
+    """
     together = answer(Case.bind(classifier, examples, engine=engine))
-    alone = (answer(Case.bind(classifier, [example], engine=engine))[0] for example in examples)
+    alone = (row for example in examples for row in answer(Case.bind(classifier, [example], engine=engine)))
     return [_largest(one - several[: len(one)]) for one, several in zip(alone, together, strict=True)]
 
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from veridical.core.component_folder import has_weights
 from veridical.core.errors import UnsupportedError, UsageError
+from veridical.core.folders import has_weights
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import ERASERS, Case
 from veridical.models import Ability
@@ -72,6 +72,7 @@ def variants_of(name: str) -> list[str]:
 
 
 def _gap(explainer: Explainer, case: Case, scores: Tensor) -> float:
+    # The first of the shortest, so that it is also the first target of its example if that has several.
     shortest = min(range(len(case)), key=lambda index: len(case.batch.units[index]))
     alone = Case.bind(case.classifier, [case.batch.examples[shortest]], eraser=case.eraser, engine=case.engine)
     one = explainer.scores(alone).values[0]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from veridical.core.errors import StorageError
-from veridical.core.run_record import FOUND, RunRecord, TrainRecord, job_of, read_record, write_record
+from veridical.core.folders import FOUND, RunRecord, TrainRecord, job_of, read_record, write_record
 
 RECORD = TrainRecord(
     data="mine.csv",

@@ -10,7 +10,7 @@ import torch
 
 from veridical.core.example import Example, Unit
 from veridical.models.text_classifier import TextClassifier
-from veridical.models.units import is_blank, merge_overlaps, read_units, trim, word_spans
+from veridical.models.text_rows import is_blank, merge_overlaps, read_units, trim, word_spans
 from veridical.testing.families import DECODERS, FAMILIES
 
 WORDS = {
