@@ -13,7 +13,7 @@ from timing import interleaved
 from torch import Tensor
 from workload import Sizes, workload
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Case, Engine
 from veridical.metrics import METRICS

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from veridical.audits import Audit
 from veridical.audits.job import audit
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data import load
 from veridical.masking import Case
 from veridical.models import Classifier

@@ -13,7 +13,7 @@ import torch
 from games import Game
 
 from veridical.core.errors import VeridicalError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Case
 from veridical.testing.formula import Formula

@@ -12,7 +12,7 @@ from record import Row, show, write
 from timing import interleaved, seconds
 from workload import Sizes
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data import load
 from veridical.explainers import InputXGradient
 from veridical.masking import Case, Engine

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from workload import CACHE
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.masking import Case
 from veridical.masking.case import Scale
 from veridical.models import Classifier

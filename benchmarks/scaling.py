@@ -8,7 +8,7 @@ from record import write
 from timing import seconds
 from workload import Sizes, reviews, trained
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data import load
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Case

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data import load
 from veridical.masking import Case
 from veridical.models import Classifier

@@ -24,19 +24,18 @@ if TYPE_CHECKING:
     from veridical.audits.store import load_audit
     from veridical.core.component import Component, option
     from veridical.core.errors import VeridicalError
-    from veridical.core.example import Example, Image, Unit
-    from veridical.core.explanation import Explanation
     from veridical.core.extraction import Extraction
     from veridical.core.files import ExplanationWriter, convert
     from veridical.core.files import read_all as read
     from veridical.core.progress import Progress, Watch
+    from veridical.core.values import Example, Explanation, Image, Unit
     from veridical.data import DATASETS, Dataset
     from veridical.data import load as load_data
     from veridical.explainers import EXPLAINERS, Explainer, Scores
     from veridical.masking import ERASERS, Case, Engine, Eraser
     from veridical.metrics import METRICS, CorpusMetric, Measured, Metric
     from veridical.models import Ability, Classifier
-    from veridical.models.learned import Learned
+    from veridical.models.weights import Learned
     from veridical.objectives import OBJECTIVES, Objective
     from veridical.objectives.salience import SALIENCES
     from veridical.run.check import check
@@ -54,12 +53,12 @@ _HOMES = {
     "Ability": "veridical.models",
     "Classifier": "veridical.models",
     "Dataset": "veridical.data",
-    "Example": "veridical.core.example",
-    "Image": "veridical.core.example",
-    "Unit": "veridical.core.example",
+    "Example": "veridical.core.values",
+    "Image": "veridical.core.values",
+    "Unit": "veridical.core.values",
     "load_data": "veridical.data:load",
     # Explanations
-    "Explanation": "veridical.core.explanation",
+    "Explanation": "veridical.core.values",
     "ExplanationWriter": "veridical.core.files",
     "check": "veridical.run.check",
     "convert": "veridical.core.files",
@@ -93,7 +92,7 @@ _HOMES = {
     "Engine": "veridical.masking",
     "Eraser": "veridical.masking",
     "Explainer": "veridical.explainers",
-    "Learned": "veridical.models.learned",
+    "Learned": "veridical.models.weights",
     "METRICS": "veridical.metrics",
     "Measured": "veridical.metrics",
     "Metric": "veridical.metrics",

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from veridical import Engine, Example, explain, load_data
-from veridical.audits import publication, timing
+from veridical.audits import overview, publication
 from veridical.audits.job import audit
 from veridical.audits.measurement import backwards
 from veridical.audits.publication import publish
@@ -392,7 +392,7 @@ def test_everything_is_made_and_read_once(classifier, tmp_path, monkeypatch, res
         "weights hashed": counted_property(monkeypatch, type(classifier), "fingerprint"),
         "specs made": counted(monkeypatch, ModelHandle, "explanation_spec"),
         "statistics made": counted(monkeypatch, summary, "summarise"),
-        "times taken": counted(monkeypatch, timing, "time_method"),
+        "times taken": counted(monkeypatch, overview, "time_method"),
     }
     assert audit(classifier, *asked, out=tmp_path, timed=1).summary.verdict
     assert {what: len(calls) for what, calls in counts.items()} == {

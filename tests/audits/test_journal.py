@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from veridical.audits.journal import Journal
 from veridical.audits.record import Measurement
+from veridical.audits.store import Journal
 from veridical.core.errors import StorageError
 
 ROW = Measurement("日本\ud800", "occlusion", "aopc", 0.1 + 0.2, "reversed", (0.5, math.nan), {"best": 1.0})

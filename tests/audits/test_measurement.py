@@ -6,12 +6,11 @@ import pytest
 
 from veridical import Classifier, Engine, Example, explain
 from veridical.audits.explanations import AuditExplanations
-from veridical.audits.journal import Journal
-from veridical.audits.measurement import MeasuringJob, measure_corpus, measure_documents
-from veridical.audits.tasks import corpus_tasks, document_tasks
-from veridical.core.example import Unit
+from veridical.audits.measurement import MeasuringJob, corpus_tasks, document_tasks, measure_corpus, measure_documents
+from veridical.audits.store import Journal
 from veridical.core.files import ExplanationWriter, spec_key
 from veridical.core.progress import Watch
+from veridical.core.values import Unit
 from veridical.metrics import METRICS
 from veridical.run.handle import ModelHandle
 from veridical.run.job import EngineSettings

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from veridical import Classifier, Example, explain
-from veridical.audits.method_scores import (
+from veridical.audits.explanations import (
     MethodScores,
     ScoredDocument,
     leave_out_misfits,
     model_itself,
     model_text,
 )
-from veridical.core.example import Image, Unit
 from veridical.core.files import spec_key
+from veridical.core.values import Image, Unit
 from veridical.run.handle import ModelHandle
 from veridical.testing import image_classifier
 

@@ -5,13 +5,13 @@ import pytest
 
 from veridical import Example, explain
 from veridical.audits.job import audit
+from veridical.audits.overview import time_method
 from veridical.audits.publication import compare_folders, publish
 from veridical.audits.record import Document, document_id
 from veridical.audits.store import load_audit
-from veridical.audits.timing import time_method
-from veridical.core.example import Unit
 from veridical.core.files import ExplanationWriter
 from veridical.core.progress import Watch
+from veridical.core.values import Unit
 from veridical.masking import Engine
 from veridical.run.explain import ExplainJob
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from veridical import Example
-from veridical.audits.method_scores import MethodScores, ScoredDocument
+from veridical.audits.explanations import MethodScores, ScoredDocument
 from veridical.audits.overview import documents_of, likeness_of, warnings_about
 from veridical.audits.record import MODEL, Document
 

@@ -8,7 +8,7 @@ import pytest
 from veridical import Classifier, Example
 from veridical.audits.plan import methods_of, metrics_of, named, plan
 from veridical.core.errors import InputError, UsageError
-from veridical.core.explanation import HUMAN
+from veridical.core.values import HUMAN
 from veridical.explainers import EXPLAINERS, Explainer
 from veridical.metrics import METRICS
 from veridical.metrics.sets import SETS

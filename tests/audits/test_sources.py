@@ -8,10 +8,9 @@ from veridical import Classifier, Engine, Example
 from veridical.audits.explanations import AuditExplanations
 from veridical.audits.sources import check_marks, human_job, take_in
 from veridical.core.errors import InputError
-from veridical.core.example import Unit
-from veridical.core.explanation import Explanation
 from veridical.core.files import ExplanationWriter, read_all, spec_key
 from veridical.core.progress import Watch
+from veridical.core.values import Explanation, Unit
 from veridical.run.explain import explain_into
 from veridical.run.handle import ModelHandle
 

@@ -7,8 +7,7 @@ import math
 import pytest
 
 from veridical.core.errors import InputError
-from veridical.core.example import Unit
-from veridical.core.explanation import Explanation
+from veridical.core.values import Explanation, Unit
 
 
 def explain(scores: tuple[float, ...] = (1.0, -2.0), margins: tuple[float, ...] | None = None) -> Explanation:

@@ -1,4 +1,4 @@
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data import Dataset, load
 
 EXAMPLES = tuple(Example(str(at), {"text": f"text {at}"}, "ab"[at % 2]) for at in range(10))

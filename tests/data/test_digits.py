@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from veridical.core.errors import UsageError
-from veridical.core.example import Image
+from veridical.core.values import Image
 from veridical.data import digits, load
 
 

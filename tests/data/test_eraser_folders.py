@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from veridical.core.errors import InputError, UsageError
-from veridical.core.example import Unit
+from veridical.core.values import Unit
 from veridical.data import load
 
 Write = Callable[[str, str], Path]

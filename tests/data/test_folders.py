@@ -7,7 +7,7 @@ import pytest
 from pyarrow import parquet
 
 from veridical.core.errors import InputError, UsageError
-from veridical.core.example import Unit
+from veridical.core.values import Unit
 from veridical.data import load
 
 Write = Callable[[str, str], Path]

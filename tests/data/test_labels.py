@@ -11,9 +11,9 @@ import pytest
 from pyarrow import parquet
 
 from veridical.core.errors import InputError, UsageError
-from veridical.core.example import Label
+from veridical.core.values import Label
 from veridical.data import load
-from veridical.data.labels import label_names, read_labels
+from veridical.data.rows import label_names, read_labels
 from veridical.data.tables import Columns, Table, TableRow
 
 Write = Callable[[str, str], Path]

@@ -1,9 +1,9 @@
 import pytest
 
 from veridical.core.errors import UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data.dataset import Dataset
-from veridical.data.name import DataName, file_name, in_split, parse_name, select, to_train_on, whole
+from veridical.data.loader import DataName, file_name, in_split, parse_name, select, to_train_on, whole
 
 DATA = Dataset("mine:test", tuple(Example(str(at), {"text": ""}) for at in range(20)))
 

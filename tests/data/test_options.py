@@ -12,9 +12,8 @@ from veridical.core.errors import UsageError
 from veridical.core.syntax import parse_one
 from veridical.data import DATASETS, load
 from veridical.data.eraser_folders import EraserFolder
-from veridical.data.folders import DataFile, DataFolder
+from veridical.data.folders import DataFile, DataFolder, ImageFolder
 from veridical.data.hub import HubData
-from veridical.data.image_folders import ImageFolder
 from veridical.data.tables import Columns
 
 SOURCES = {**DATASETS, "columns": Columns}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from veridical.core.errors import UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data import load
 from veridical.data.planted_vocabulary import topic
 

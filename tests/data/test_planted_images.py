@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from veridical.core.errors import UsageError
-from veridical.core.example import Example, Image
+from veridical.core.values import Example, Image
 from veridical.data import load
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from veridical.core.errors import InputError
-from veridical.core.example import Unit
+from veridical.core.values import Unit
 from veridical.data.rows import align, span_units, tagged_units
 
 TEXT = "a truly good film"

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from veridical.core.errors import InputError, UsageError
-from veridical.data.splits import Chance, draw_splits, find_split
+from veridical.data.dataset import Chance, draw_splits, find_split
 
 
 def test_the_stream_never_changes() -> None:

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import IntegratedGradients, KernelShap, Lime, Occlusion
 from veridical.masking import Case
 from veridical.testing import Formula

@@ -6,7 +6,7 @@ from captum.attr import InputXGradient as CaptumInputXGradient
 from captum.attr import IntegratedGradients as CaptumIntegratedGradients
 from captum.attr import Saliency
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import Gradient, InputXGradient, IntegratedGradients, Occlusion
 from veridical.masking import Case
 from veridical.testing.families import SENTENCES, family

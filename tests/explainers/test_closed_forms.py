@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS, Gradient, InputXGradient, IntegratedGradients, Occlusion, Random
 from veridical.explainers.attention import pool_logits
-from veridical.explainers.embedding_gradients import aggregate
+from veridical.explainers.gradients import aggregate
 from veridical.masking import Case
 from veridical.models import Output, Rows
 from veridical.testing import Formula, text_classifier

@@ -8,10 +8,10 @@ from torch.nn import functional
 from transformers import AutoModelForSequenceClassification
 
 from veridical.core.errors import UnsupportedError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import DeepLift, InputXGradient
+from veridical.explainers.backward_rules import rescaling
 from veridical.explainers.deep_lift import contributions
-from veridical.explainers.rescale_rules import rescaling
 from veridical.masking import Case, Engine
 from veridical.models.loader import wrap
 from veridical.testing import Formula, image_classifier, pair_classifier, text_classifier

@@ -9,8 +9,8 @@ from captum.attr import DeepLiftShap
 from torch import nn
 
 from veridical.core.errors import UnsupportedError, UsageError
-from veridical.core.example import Example
 from veridical.core.folders import TrainRecord, write_record
+from veridical.core.values import Example
 from veridical.data import load
 from veridical.explainers import EXPLAINERS, DeepLift, DeepSHAP
 from veridical.explainers.deep_shap import reference

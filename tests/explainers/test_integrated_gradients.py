@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from veridical.core.errors import UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS, IntegratedGradients
 from veridical.explainers.integrated_gradients import finer, quadrature
 from veridical.masking import Case

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from veridical.core.errors import InputError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import KernelShap
 from veridical.explainers.coalitions import all_pairs, number_of_pairs, size_weight, spread_pairs, weighted_pairs
 from veridical.explainers.shapley import exact, gaussian_process, regression

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from veridical.core.errors import InputError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import Lime
 from veridical.explainers.lime import nearness, weighted_ridge
 from veridical.masking import Case

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from veridical.core.errors import UnsupportedError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS, LRP
 from veridical.explainers.backward_rules import BackwardRules
 from veridical.explainers.lrp import FullAttention, epsilon_rule

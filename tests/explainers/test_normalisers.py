@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.explainers import EXPLAINERS
-from veridical.explainers.normalisers import normalise
+from veridical.explainers.attention import normalise
 from veridical.masking import Case
 from veridical.testing import text_classifier
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from veridical.core.errors import InputError, ModelError, UnsupportedError, UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.masking import Case, Engine
 from veridical.models.black_box import BlackBox
 from veridical.testing import Formula, black_box, pair_classifier, text_classifier

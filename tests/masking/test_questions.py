@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 
 from veridical.core.errors import UnsupportedError, UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.masking import ERASERS, Case
 from veridical.masking.questions import derivative_of, values_of
 from veridical.models.new import start

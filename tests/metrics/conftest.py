@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 import torch
 
-from veridical.core.example import TEXT, Example, Unit
+from veridical.core.values import TEXT, Example, Unit
 from veridical.masking import Case, Engine
 from veridical.testing import Formula
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from veridical.audits.statistics.attack import attack_statistics
+from veridical.audits.statistics.summary import attack_statistics
 from veridical.core.errors import InputError, UsageError
-from veridical.core.example import PAIR, TEXT, Example
+from veridical.core.values import PAIR, TEXT, Example
 from veridical.masking import Case, Engine
 from veridical.metrics import METRICS, Attack, measure
 from veridical.metrics.attack import Answer, Attempt, attack

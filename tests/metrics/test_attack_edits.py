@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from veridical.data.splits import Chance
+from veridical.data.dataset import Chance
 from veridical.metrics.attack_edits import Edit, contractions, like, numbers, other_names, rewrite, words_of
 from veridical.metrics.attack_lists import ShortLists
 

@@ -1,8 +1,8 @@
 import pytest
 
 from veridical.core.errors import UsageError
-from veridical.core.example import PAIR, TEXT, Unit
-from veridical.data.splits import Chance
+from veridical.core.values import PAIR, TEXT, Unit
+from veridical.data.dataset import Chance
 from veridical.metrics.attack_entities import (
     EDITS,
     FINDERS,

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from veridical.core.errors import UsageError
-from veridical.data.splits import Chance
+from veridical.data.dataset import Chance
 from veridical.metrics.attack_lists import LISTS, FakerLists, ShortLists, _faker, like, others
 
 GROUPS = (("Ann", "Eve", "Kim"), ("Bob", "Kim", "Tom"))

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from veridical.core.errors import InputError
-from veridical.core.example import Example, Unit
+from veridical.core.values import Example, Unit
 from veridical.masking import Case
 from veridical.metrics import METRICS, CorpusMetric, Measured, Metric, measure
 from veridical.metrics.base import Need, undefined

@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 import torch
 
-from veridical.metrics.bounds import attainable_bounds
+from veridical.metrics.aopc import attainable_bounds
 
 
 def game_of(parts, seed):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.masking import Case, Engine
 from veridical.metrics import METRICS, DecisionFlip, measure
 from veridical.testing import Formula

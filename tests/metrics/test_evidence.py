@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from veridical.core.example import IMAGE, PAIR, TEXT, Example, Unit
+from veridical.core.values import IMAGE, PAIR, TEXT, Example, Unit
 from veridical.data import load
 from veridical.masking import Case
 from veridical.metrics.evidence import gold, is_stop_word, judged, kept, marked

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Case
 from veridical.metrics import METRICS, CorpusMetric, measure

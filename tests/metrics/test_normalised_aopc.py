@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 import torch
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.masking import Case
 from veridical.metrics import NormalisedAOPC, measure
 from veridical.testing import Formula

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from veridical.core.errors import InputError, UsageError
-from veridical.core.example import PAIR, TEXT, Example, Unit
+from veridical.core.values import PAIR, TEXT, Example, Unit
 from veridical.masking import Case
 from veridical.metrics import PosImportance, measure
 from veridical.metrics.pos_importance import OPEN_CLASS, TAGGERS, TAGS, SpacyTagger, tags

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from veridical.core.example import PAIR, TEXT, Example, Unit
+from veridical.core.values import PAIR, TEXT, Example, Unit
 from veridical.masking import Case
 from veridical.metrics import (
     METRICS,

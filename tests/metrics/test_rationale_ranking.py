@@ -4,7 +4,7 @@ import torch
 from sklearn.metrics import auc as area
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 
-from veridical.core.example import PAIR, TEXT, Example, Unit
+from veridical.core.values import PAIR, TEXT, Example, Unit
 from veridical.masking import Case
 from veridical.metrics import METRICS, RationaleAUC, RationaleAveragePrecision, measure
 from veridical.metrics.rationale_ranking import auc, average_precision

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.metrics.similarity import (
     NOBODY,
     Encoder,

@@ -6,8 +6,7 @@ from importlib.util import find_spec
 import pytest
 
 from veridical.core.errors import InputError
-from veridical.core.example import PAIR, TEXT, Example, Unit
-from veridical.core.explanation import HUMAN, Explanation
+from veridical.core.values import HUMAN, PAIR, TEXT, Example, Explanation, Unit
 from veridical.metrics import METRICS, CorpusMetric, Stability
 from veridical.models.text_rows import word_spans
 from veridical.testing import check_metric, image_classifier, text_classifier

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import pytest
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.models.text_classifier import TextClassifier
 from veridical.testing.families import DECODERS, FAMILIES, family
 

@@ -9,7 +9,7 @@ import torch
 from transformers import BartConfig, BartForSequenceClassification, FNetConfig, FNetForSequenceClassification
 
 from veridical.core.errors import ModelError, UnsupportedError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS
 from veridical.masking.erasers import Pad
 from veridical.models.loader import wrap

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from veridical.core.errors import UnsupportedError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.masking.case import Case
 from veridical.masking.erasers import ERASERS
 from veridical.models import Batch, Rows

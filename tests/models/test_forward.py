@@ -10,7 +10,7 @@ from torch import Tensor
 from transformers import BertConfig, BertForMaskedLM, BertModel
 
 from veridical.core.errors import ModelError, UnsupportedError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.masking import ERASERS
 from veridical.models.loader import wrap
 from veridical.models.text_classifier import TextClassifier

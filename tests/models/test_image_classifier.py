@@ -6,7 +6,7 @@ import torch
 from transformers import BeitConfig, BeitForImageClassification
 
 from veridical.core.errors import InputError, ModelError
-from veridical.core.example import Example, Image
+from veridical.core.values import Example, Image
 from veridical.masking.erasers import ERASERS
 from veridical.models.image_classifier import ImageClassifier
 from veridical.models.loader import wrap

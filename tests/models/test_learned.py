@@ -12,8 +12,7 @@ from safetensors.torch import load_file, save_file
 from veridical.core.errors import ModelError, StorageError, UnsupportedError
 from veridical.core.folders import COMPONENT_FILE
 from veridical.explainers import EXPLAINERS, LearnedMask
-from veridical.models.learned import check_made_for
-from veridical.models.weights import WEIGHTS_FILE, fingerprint_of
+from veridical.models.weights import WEIGHTS_FILE, check_made_for, fingerprint_of
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoModelForSequenceClassification, CanineTokenizer
 
 from veridical.core.errors import ModelError, StorageError, UsageError, VeridicalError
-from veridical.core.example import Example, Image
+from veridical.core.values import Example, Image
 from veridical.models import Classifier
 from veridical.models.image_classifier import ImageClassifier
 from veridical.models.new import start

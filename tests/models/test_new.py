@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from veridical.core.errors import ModelError, UsageError
-from veridical.core.example import Example, Image
+from veridical.core.values import Example, Image
 from veridical.models import Classifier
 from veridical.models.new import start
 from veridical.testing.families import family

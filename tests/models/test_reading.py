@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from veridical.core.errors import InputError, UsageError
-from veridical.core.example import PAIR, TEXT, Example
+from veridical.core.values import PAIR, TEXT, Example
 from veridical.models.text_classifier import TextClassifier
 from veridical.models.text_rows import frame_of, truncate, windows
 from veridical.testing.families import LIMIT, family

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from veridical.core.example import Example, Unit
+from veridical.core.values import Example, Unit
 from veridical.models.text_classifier import TextClassifier
 from veridical.models.text_rows import is_blank, merge_overlaps, read_units, trim, word_spans
 from veridical.testing.families import DECODERS, FAMILIES

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.masking import Case
 from veridical.models.loader import wrap
 from veridical.models.text_classifier import TextClassifier

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from veridical.core.errors import UnsupportedError, UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Case
 from veridical.models import Classifier

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from veridical import Classifier
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data import load
 from veridical.explainers import EXPLAINERS
 from veridical.explainers.attention import last_cls

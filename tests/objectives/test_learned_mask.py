@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from veridical.audits.plan import plan
 from veridical.core.errors import UnsupportedError, UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data import load
 from veridical.explainers import EXPLAINERS
 from veridical.explainers import LearnedMask as Mask

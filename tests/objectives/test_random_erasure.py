@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from veridical.core.errors import UnsupportedError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.masking import ERASERS, Case
 from veridical.models.new import start
 from veridical.objectives import CrossEntropy, RandomErasure

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from veridical.core.errors import UnsupportedError, UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS, Case
 from veridical.masking.ranking import places

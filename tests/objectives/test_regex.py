@@ -5,7 +5,7 @@ import torch
 from transformers import TrainerCallback
 
 from veridical.core.errors import UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data import load
 from veridical.masking import Case
 from veridical.models.new import start

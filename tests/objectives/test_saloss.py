@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from veridical.core.errors import UnsupportedError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers.attention import last_cls
 from veridical.masking import Case
 from veridical.models import Output

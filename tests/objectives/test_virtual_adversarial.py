@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from veridical import Classifier
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data import load
 from veridical.masking import Case
 from veridical.models.new import start

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.example import Image, Unit
-from veridical.core.explanation import Explanation
+from veridical.core.values import Explanation, Image, Unit
 from veridical.report.colours import AGAINST, DARK, FOR, LIGHT, Paper, blend, contrast, depth, tint
 from veridical.report.drawing import (
     Answer,

@@ -17,8 +17,7 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 from veridical.audits.card.card import TEMPLATES as CARD_TEMPLATES
-from veridical.core.example import Unit
-from veridical.core.explanation import Explanation
+from veridical.core.values import Explanation, Unit
 from veridical.report import write_page
 from veridical.report.drawing import fragment
 from veridical.report.markup import TEMPLATES, escaped

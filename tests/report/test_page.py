@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from veridical.core.errors import StorageError
-from veridical.core.example import Unit
-from veridical.core.explanation import Explanation
+from veridical.core.values import Explanation, Unit
 from veridical.report import write_page
 
 BAD = "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>\"' url(http://evil.example)"

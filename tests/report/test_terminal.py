@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from veridical.core.example import Image, Unit
-from veridical.core.explanation import Explanation
+from veridical.core.values import Explanation, Image, Unit
 from veridical.report import print_explanations
 
 

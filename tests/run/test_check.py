@@ -16,10 +16,10 @@ from veridical.core.progress import Watch
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.explainers.base import adding_up
 from veridical.models.new import start
+from veridical.run.check import FEW, MOST, own_examples, readable
 from veridical.run.checks.erasure import same_emptiness, same_ranking, special_attention
 from veridical.run.checks.finding import attempt, percent
 from veridical.run.checks.invariance import padding_invariance
-from veridical.run.checks.samples import FEW, MOST, own_examples, readable
 from veridical.testing import Formula, black_box, image_classifier, pair_classifier, text_classifier
 from veridical.testing.families import family
 

@@ -6,8 +6,8 @@ import pytest
 
 from veridical import Example, Image
 from veridical.core.errors import InputError, ModelError
-from veridical.run.failures import FailureFile
 from veridical.run.job import Failure
+from veridical.run.sink import FailureFile
 
 BLANK = Example("7", {"text": " "}, "positive")
 ERROR = InputError("there are no words", example="7", field="text", remedy="Fill it.")

@@ -10,7 +10,7 @@ from veridical.core.errors import InputError, StorageError, UnsupportedError, Us
 from veridical.core.folders import TrainRecord, write_record
 from veridical.core.storage import OutputLock
 from veridical.run.folder import RunFolder
-from veridical.run.rationales import RationalesRecord
+from veridical.run.fresh import RationalesRecord
 
 RECORD = TrainRecord(
     data="mine.csv", dev_data=None, model="tiny", objective={"name": "x", "sizes": (1, 2)}, schedule={}, settings={}

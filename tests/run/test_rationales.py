@@ -9,7 +9,7 @@ from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.extraction import Extraction
 from veridical.core.progress import Watch
 from veridical.data import Dataset
-from veridical.run.rationales import write_rationales
+from veridical.run.fresh import write_rationales
 from veridical.testing import image_classifier
 
 DATA = "planted(train=400, length=8):test[:12]"

@@ -8,7 +8,7 @@ import pytest
 from veridical.audits import Audit, AuditedMethod, AuditedMetric, Document, Measurement
 from veridical.core.errors import UsageError
 from veridical.run.train import Trained
-from veridical.studies.decision import aligned, decide
+from veridical.studies.choice import aligned, decide
 
 NAN = math.nan
 

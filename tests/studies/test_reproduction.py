@@ -11,13 +11,13 @@ from veridical.audits.record import MODEL
 from veridical.core.errors import CancelledError, StorageError, UsageError
 from veridical.core.progress import Watch
 from veridical.data import load
-from veridical.data.name import parse_name
+from veridical.data.loader import parse_name
 from veridical.explainers import EXPLAINERS
 from veridical.objectives import OBJECTIVES
 from veridical.run.train import train
 from veridical.studies import STUDIES, Figure, Preset, Sizes, Study, StudyData
 from veridical.studies.reproduction import reproduce
-from veridical.studies.tables import as_json, markdown
+from veridical.studies.results import as_json, markdown
 from veridical.training import Schedule
 
 DATA = "planted(train=120, length=6)"
@@ -142,7 +142,7 @@ def test_the_same_call_again_finds_everything_done(done, monkeypatch):
         trained.append(train(*arguments, **rest))
         return trained[-1]
 
-    monkeypatch.setattr("veridical.studies.study_runs.train", train_and_look)
+    monkeypatch.setattr("veridical.studies.reproduction.train", train_and_look)
     again = reproduce(SMALL, "smoke", folder, watch=Watch(told.append))
     assert again.lines == found.lines
     assert len(trained) == 6  # two seeds of three variants

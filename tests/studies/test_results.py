@@ -8,9 +8,8 @@ import pytest
 
 from veridical.audits import Audit, AuditedMethod, AuditedMetric, Document, Measurement
 from veridical.studies import Figure, Preset, Study, StudyData
-from veridical.studies.results import VariantRuns, results_of
+from veridical.studies.results import VariantRuns, as_json, markdown, results_of, table_file, write_tables
 from veridical.studies.study import Sizes, written_data_set, written_preset
-from veridical.studies.tables import as_json, markdown, table_file, write_tables
 from veridical.training import Schedule
 
 DOCUMENTS = [f"d{index}" for index in range(8)]

@@ -5,7 +5,7 @@ from collections import Counter
 
 from veridical import load_data
 from veridical.studies import Sizes, StudyData
-from veridical.studies.samples import data_of, first
+from veridical.studies.study import data_of, first
 
 PLANTED = "planted(train=90, dev=30, test=30, length=5)"
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from veridical.core.errors import UnsupportedError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.testing import image_classifier
 from veridical.testing.families import FAMILIES, SENTENCES, family
 from veridical.training.attention_dropout import no_attention_dropout

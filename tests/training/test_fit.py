@@ -14,11 +14,11 @@ from torch import nn
 from transformers import TrainerCallback
 
 from veridical.core.errors import InputError, UnsupportedError, UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data import load
 from veridical.masking import Case, Engine
-from veridical.models.learned import Learned
 from veridical.models.new import start
+from veridical.models.weights import Learned
 from veridical.objectives import OBJECTIVES, CrossEntropy, SaLoss, Sum
 from veridical.objectives.base import modules_in
 from veridical.training import Schedule

@@ -9,23 +9,25 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
-from veridical.audits.explanations import AuditExplanations
-from veridical.audits.journal import Journal
-from veridical.audits.measurement import MeasuringJob, measure_corpus, measure_documents
-from veridical.audits.method_scores import MethodScores, Reasons, leave_out_misfits, model_itself
-from veridical.audits.overview import documents_of, likeness_of, warnings_about
+from veridical.audits.explanations import AuditExplanations, MethodScores, Reasons, leave_out_misfits, model_itself
+from veridical.audits.measurement import (
+    MeasuringJob,
+    audited_metric,
+    corpus_tasks,
+    document_tasks,
+    measure_corpus,
+    measure_documents,
+)
+from veridical.audits.overview import costs_once, documents_of, likeness_of, warnings_about
 from veridical.audits.plan import Methods, Metrics, Plan, methods_of, metrics_of, plan
 from veridical.audits.publication import write_cards
 from veridical.audits.record import FLOOR, MODEL, Audit, AuditedMethod, Measurement
 from veridical.audits.sources import check_marks, human_job, only_gold, take_in
-from veridical.audits.store import EXPLANATIONS, save_audit
-from veridical.audits.tasks import audited_metric, corpus_tasks, document_tasks
-from veridical.audits.timing import costs_once
+from veridical.audits.store import EXPLANATIONS, Journal, save_audit
 from veridical.core.errors import InputError, UnsupportedError, UsageError
-from veridical.core.example import Example
-from veridical.core.explanation import HUMAN, Explanation
 from veridical.core.files import ExplanationWriter, read, spec_key
 from veridical.core.progress import Watch
+from veridical.core.values import HUMAN, Example, Explanation
 from veridical.explainers import Explainer
 from veridical.masking import Engine
 from veridical.metrics import METRICS

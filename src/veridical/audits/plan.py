@@ -11,12 +11,11 @@ from typing import Any, TypeVar, cast
 from veridical.audits.record import FLOOR
 from veridical.core.component import unknown
 from veridical.core.errors import InputError, UnsupportedError, UsageError
-from veridical.core.example import IMAGE, Example
-from veridical.core.explanation import HUMAN
 from veridical.core.files import spec_key
 from veridical.core.folders import has_weights
 from veridical.core.registry import Registry
 from veridical.core.syntax import Term, parse_one, parse_several
+from veridical.core.values import HUMAN, IMAGE, Example
 from veridical.explainers import EXPLAINERS, Explainer
 from veridical.masking import ERASERS
 from veridical.metrics import METRICS, CorpusMetric, Metric

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from veridical.audits.card import card_markdown, comparison_markdown, summary_json, write_card, write_comparison
-from veridical.audits.card.documents import to_show
+from veridical.audits.card.sections import to_show
 from veridical.audits.record import Audit, document_id
-from veridical.audits.statistics.agreement import jaccard
 from veridical.audits.statistics.comparison import check_comparable, compare, match_methods
 from veridical.audits.statistics.findings import Comparison, Summary, plain
+from veridical.audits.statistics.groups import jaccard
 from veridical.audits.store import EXPLANATIONS, load_audit
 from veridical.core.errors import UsageError
-from veridical.core.explanation import Explanation
 from veridical.core.files import read, spec_key
 from veridical.core.storage import write_json, write_text
+from veridical.core.values import Explanation
 
 AnyPath = str | os.PathLike[str]
 ScoresByDocument = dict[str, tuple[float, ...]]

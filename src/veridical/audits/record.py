@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veridical.core.component import unknown
-from veridical.core.example import Label
-from veridical.core.explanation import gives_labels
+from veridical.core.values import Label, gives_labels
 
 if TYPE_CHECKING:
     from veridical.audits.statistics.findings import Agreement, Summary

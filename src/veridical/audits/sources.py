@@ -8,12 +8,10 @@ from typing import ClassVar
 
 import torch
 
-from veridical.audits.explanations import AuditExplanations
-from veridical.audits.method_scores import MethodScores
+from veridical.audits.explanations import AuditExplanations, MethodScores
 from veridical.core.errors import InputError
-from veridical.core.example import Example, Unit
-from veridical.core.explanation import HUMAN, Explanation
 from veridical.core.files import spec_key
+from veridical.core.values import HUMAN, Example, Explanation, Unit
 from veridical.explainers import Explainer, Scores
 from veridical.masking import Case, Engine
 from veridical.run.explain import ExplainJob

@@ -16,7 +16,7 @@ from veridical.core.errors import UsageError
 from veridical.training import Schedule
 
 if TYPE_CHECKING:
-    from veridical.studies.decision import Candidate, Choice
+    from veridical.studies.choice import Candidate, Choice
 
 
 @options_from(leave_out=("seed",), schedule=Schedule)

@@ -26,7 +26,7 @@ def predict(
 ) -> None:
     """Classify texts, or a data set, one line each."""
     from veridical.core.errors import UsageError
-    from veridical.core.example import Example
+    from veridical.core.values import Example
     from veridical.data import load
     from veridical.masking import Engine
     from veridical.models import Classifier

@@ -27,7 +27,8 @@ def shown() -> Iterator[Watch]:
                 bar.remove_task(task)
                 task, doing = bar.add_task(told.what, total=told.total, note=""), told.what
             if told.is_result:
-                bar.console.print(f"{told.what}, {told.done}/{told.total}  {told.note}", highlight=False, markup=False)
+                line = f"{told.what}, {told.done}/{told.total}  {told.note}"
+                bar.console.print(line, highlight=False, markup=False, soft_wrap=True)
             else:
                 bar.update(task, completed=told.done, note=told.note)
 

@@ -31,8 +31,8 @@ def reproduce(
 
     from veridical.cli.progress import shown
     from veridical.studies.reproduction import reproduce as job
-    from veridical.studies.tables import as_json as data_of
-    from veridical.studies.tables import markdown, table_file
+    from veridical.studies.results import as_json as data_of
+    from veridical.studies.results import markdown, table_file
 
     folder = out or f"runs/{paper}-{preset}"
     with shown() as watch:

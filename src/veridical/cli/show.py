@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from veridical.core.explanation import Explanation
+    from veridical.core.values import Explanation
 
 
 def show(

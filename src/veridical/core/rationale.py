@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from veridical.core.example import Unit
 from veridical.core.extraction import Shape, WordOrder
+from veridical.core.values import Unit
 
 TOLERANCE = 1e-9
 """What a product of floating-point numbers may be off: without it, 0.1 of 30 words would be rounded up to 4."""

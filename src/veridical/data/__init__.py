@@ -6,8 +6,7 @@ Dataset('planted(rule=negation):dev[:2]', 2 examples, labels=('negative', 'posit
 """
 
 from veridical.data.dataset import Dataset, Source
-from veridical.data.loader import load
-from veridical.data.name import in_split, parse_name, to_train_on, whole
+from veridical.data.loader import in_split, load, parse_name, to_train_on, whole
 from veridical.data.sources import DATASETS, Entry, catalogue
 
 __all__ = [

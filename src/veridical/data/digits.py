@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from veridical.core.errors import UsageError
-from veridical.core.example import IMAGE, Example, Image
-from veridical.data.dataset import Dataset, Source
-from veridical.data.splits import draw_splits
+from veridical.core.values import IMAGE, Example, Image
+from veridical.data.dataset import Dataset, Source, draw_splits
 
 LABELS = tuple("0123456789")
 SEED = 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from veridical.core.component import option, required
 from veridical.core.errors import InputError
-from veridical.core.example import PAIR, TEXT, Example, Unit
+from veridical.core.values import PAIR, TEXT, Example, Unit
 from veridical.data.dataset import Dataset, Source
 from veridical.data.folders import split_files
 from veridical.data.tables import Columns, TableRow, read_lines, read_rows, read_table

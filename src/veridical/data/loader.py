@@ -1,22 +1,115 @@
-"""`load`: from a name to the data, wherever it lives."""
+"""`load`: from the name of some data, `SOURCE[(options)][:SPLIT][SUBSET]`, to its examples."""
 
 from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from veridical.core.component import check_options
 from veridical.core.errors import InputError, UsageError
-from veridical.data.dataset import Dataset, Source
-from veridical.data.directory import VARIABLE, open_path, shared_sets
+from veridical.core.syntax import Term, parse_options
+from veridical.data.dataset import Chance, Dataset, Source, find_split
 from veridical.data.hub import PREFIX, HubData
-from veridical.data.name import GRAMMAR, SUBSETS, DataName, parse_name, select
-from veridical.data.sources import DATASETS
-from veridical.data.splits import find_split
+from veridical.data.sources import DATASETS, VARIABLE, open_path, shared_sets
 from veridical.data.tables import Columns, format_of
+
+GRAMMAR = "A name is SOURCE(option=value):SPLIT[SUBSET], such as reviews:test[:500]."
+SUBSETS = "A subset is [start:stop] or [count@seed], such as [:500], [100:200] or [500@3] (500 at random, seed 3)."
+
+# Options start with `key=`, so that a path such as `data (1).csv` is not taken for a source with options.
+_NAME = re.compile(
+    r"(?P<source>(?:hf:)?[^:].*?)"
+    r"(?:\((?P<options>\s*|\s*[A-Za-z_]\w*\s*=.*)\))?"
+    r"(?::(?P<split>[A-Za-z][\w-]*))?"
+    r"(?P<subsets>(?:\[[^\[\]]*\])*)",
+    re.DOTALL,
+)
+_SLICE = re.compile(r"\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?")
+_DRAW = re.compile(r"\s*(\d+)\s*@\s*(\d+)\s*")
+
+
+@dataclass(frozen=True)
+class DataName:
+    """A name taken apart; `subsets` are applied from left to right."""
+
+    source: str
+    options: Mapping[str, Any]
+    split: str | None = None
+    subsets: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        # A term would quote some sources, which are paths here; its options are written as everywhere else.
+        options = str(Term("x", dict(self.options))).removeprefix("x")
+        split = f":{self.split}" if self.split else ""
+        return "".join([self.source, options, split, *(f"[{each}]" for each in self.subsets)])
+
+
+def parse_name(text: str) -> DataName:
+    """Take a name apart; whether such data exists is not asked here."""
+    found = _NAME.fullmatch(text.strip())
+    if not found:
+        raise UsageError(f"cannot read the data name {text!r}", remedy=GRAMMAR)
+    subsets = tuple(re.findall(r"\[([^\[\]]*)\]", found["subsets"]))
+    for subset in subsets:
+        _check_subset(subset)
+    return DataName(found["source"], parse_options(found["options"] or ""), found["split"], subsets)
+
+
+def in_split(text: str, split: str) -> str:
+    """The name of the same data in another split, whole: `reviews:train[:100]` in dev is `reviews:dev`."""
+    return str(replace(parse_name(text), split=split, subsets=()))
+
+
+def to_train_on(text: str) -> str:
+    """The name of what `train` learns from, for data that was named without a split: `reviews` is `reviews:train`."""
+    name = parse_name(text)
+    return str(replace(name, split=name.split or "train"))
+
+
+def file_name(text: str) -> str:
+    """A name that a folder can have: letters and digits of the text, and dashes."""
+    return re.sub(r"[^0-9A-Za-z_]+", "-", text).strip("-")
+
+
+def whole(text: str) -> str:
+    """The name of the data without its subsets: `reviews:test[:100]` is a part of `reviews:test`."""
+    return str(replace(parse_name(text), subsets=()))
+
+
+def select(dataset: Dataset, subset: str) -> Dataset:
+    """The part of a data set that a subset names. A slice that ends too late gives what there is."""
+    if draw := _DRAW.fullmatch(subset):
+        return _drawn(dataset, subset, int(draw[1]), int(draw[2]))
+    part = dataset[_slice(subset)]
+    if not part:
+        raise UsageError(f"[{subset}] selects nothing: {dataset.name} has {len(dataset)} examples")
+    return part
+
+
+def _drawn(dataset: Dataset, subset: str, count: int, seed: int) -> Dataset:
+    # In the drawn order: [100@3] is the beginning of [500@3], and files sorted by class come out mixed.
+    if not 0 < count <= len(dataset):
+        problem = f"cannot draw {count} examples from {dataset.name}, which has {len(dataset)}"
+        raise UsageError(problem, remedy=f"Draw between 1 and {len(dataset)}.")
+    drawn = Chance("subset", seed).shuffled(dataset.examples)[:count]
+    return Dataset(f"{dataset.name}[{subset}]", tuple(drawn), dataset.labels)
+
+
+def _check_subset(subset: str) -> None:
+    if not _DRAW.fullmatch(subset):
+        _slice(subset)
+
+
+def _slice(subset: str) -> slice:
+    found = _SLICE.fullmatch(subset)
+    if not found or found[3] == "0":
+        raise UsageError(f"cannot read the subset [{subset}]", remedy=SUBSETS)
+    return slice(*(None if part is None else int(part) for part in found.groups()))
 
 
 def load(name: str, columns: Mapping[str, str] | None = None) -> Dataset:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from veridical.core.errors import UsageError
-from veridical.core.example import TEXT, Example
-from veridical.data.dataset import Dataset, Source
-from veridical.data.splits import draw_splits
+from veridical.core.values import TEXT, Example
+from veridical.data.dataset import Dataset, Source, draw_splits
 from veridical.data.tables import read_rows
 
 LABELS = ("negative", "positive")

@@ -9,10 +9,9 @@ from typing import Annotated, Literal
 
 from veridical.core.component import Seed, Within, option
 from veridical.core.errors import UsageError
-from veridical.core.example import TEXT, Example, Unit
-from veridical.data.dataset import Dataset, Source
+from veridical.core.values import TEXT, Example, Unit
+from veridical.data.dataset import Chance, Dataset, Source
 from veridical.data.planted_vocabulary import MOST_TOPICS, fillers, topic
-from veridical.data.splits import Chance
 
 Difficulty = Literal["easy", "medium", "hard"]
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from veridical.core.component import Seed, Within, option
 from veridical.core.errors import UsageError
-from veridical.core.example import IMAGE, Example, Image, Unit
-from veridical.data.dataset import Dataset, Source
+from veridical.core.values import IMAGE, Example, Image, Unit
+from veridical.data.dataset import Chance, Dataset, Source
 from veridical.data.planted import Size, names_of
-from veridical.data.splits import Chance
 
 DARKEST_BRIGHT, BRIGHTEST_NOISE = 200, 100
 

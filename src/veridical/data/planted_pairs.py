@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from veridical.core.component import Seed, Within, option
-from veridical.core.example import PAIR, TEXT, Example, Unit
-from veridical.data.dataset import Dataset, Source
+from veridical.core.values import PAIR, TEXT, Example, Unit
+from veridical.data.dataset import Chance, Dataset, Source
 from veridical.data.planted import Difficulty, Length, Planted, Size, grow, lay_out, write
 from veridical.data.planted_vocabulary import MOST_TOPICS, fillers, topic
-from veridical.data.splits import Chance
 
 LABELS = ("match", "mismatch")
 _FIRST = 2

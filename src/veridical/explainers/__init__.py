@@ -1,12 +1,11 @@
 """Post-hoc explainers, one method per file, all of one shape: settings, and `scores(case)`."""
 
 from veridical.core.registry import Registry
-from veridical.explainers.attention import Attention, AttentionAllLayers, AttentionLastLayer
+from veridical.explainers.attention import Attention, AttentionAllLayers, AttentionLastLayer, ScaledAttention
 from veridical.explainers.base import Explainer, Scores
 from veridical.explainers.deep_lift import DeepLift
 from veridical.explainers.deep_shap import DeepSHAP
-from veridical.explainers.gradient import Gradient
-from veridical.explainers.input_x_gradient import InputXGradient
+from veridical.explainers.gradients import Gradient, InputXGradient
 from veridical.explainers.integrated_gradients import IntegratedGradients
 from veridical.explainers.kernel_shap import KernelShap
 from veridical.explainers.learned_mask import LearnedMask
@@ -14,7 +13,6 @@ from veridical.explainers.lime import Lime
 from veridical.explainers.lrp import LRP
 from veridical.explainers.occlusion import Occlusion
 from veridical.explainers.random import Random
-from veridical.explainers.scaled_attention import ScaledAttention
 from veridical.models import Ability
 
 EXPLAINERS: Registry[Explainer] = Registry(

@@ -1,19 +1,57 @@
-"""Attention weights as scores."""
+"""Attention as scores: plain, pooled over heads and layers, and scaled by its gradient."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from veridical.core.component import option
-from veridical.explainers.base import PIECES, Explainer, Scores
-from veridical.explainers.normalisers import Normaliser, normalise
+from veridical.core.component import Presets, option
+from veridical.explainers.base import OUTPUT, PIECES, Explainer, Scores
 from veridical.masking import Case
-from veridical.masking.case import Pieces
+from veridical.masking.case import Pieces, Scale
 from veridical.models import Ability, Classifier, Output, Rows
+
+Normaliser = Literal["softmax", "sparsemax", "entmax15"]
+"""Every share above 0; only the highest, as the nearest point of the simplex; or something in between."""
+
+
+def normalise(scores: Tensor, how: Normaliser) -> Tensor:
+    """Shares along the last dimension, differentiable; Martins and Astudillo 2016, Peters et al. 2019."""
+    if how == "softmax":
+        return scores.softmax(-1)
+    return _sparsemax(scores) if how == "sparsemax" else _entmax15(scores)
+
+
+def _sparsemax(scores: Tensor) -> Tensor:
+    ordered, rank = _ordered(scores)
+    # If the first k scores are the ones with a share, what they have in common is taken off so that 1 is left.
+    threshold = (ordered.cumsum(-1) - 1) / rank
+    return (scores - _last_below(threshold, ordered)).clamp(min=0)
+
+
+def _entmax15(scores: Tensor) -> Tensor:
+    ordered, rank = _ordered(scores / 2)
+    # The same for shares (z / 2 - threshold)^2: a quadratic equation in the threshold for each k.
+    mean = ordered.cumsum(-1) / rank
+    scatter = rank * (ordered.square().cumsum(-1) / rank - mean.square())
+    # Below 0 there is no threshold; a root of 0 would have no derivative.
+    threshold = mean - ((1 - scatter) / rank).clamp(min=1e-12).sqrt()
+    return (scores / 2 - _last_below(threshold, ordered)).clamp(min=0).square()
+
+
+def _ordered(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """The scores from the highest down, and their ranks."""
+    ordered = scores.sort(dim=-1, descending=True).values
+    return ordered, torch.arange(1, scores.shape[-1] + 1, dtype=scores.dtype, device=scores.device)
+
+
+def _last_below(threshold: Tensor, ordered: Tensor) -> Tensor:
+    """The threshold of the smallest score that is still above its own."""
+    support = (threshold < ordered).sum(-1, keepdim=True).clamp(min=1)
+    return threshold.gather(-1, support - 1)
 
 
 @dataclass(frozen=True)
@@ -136,3 +174,44 @@ def pool_logits(weights: Tensor, rows: Rows, normaliser: Normaliser) -> Tensor:
     queries = attended[:, None, :, None]
     mean = (logs * queries).sum(2).div(queries.sum(2)).mean(1)  # [R, T]
     return normalise(mean.masked_fill(~attended, -1e10), normaliser)
+
+
+@dataclass(frozen=True)
+class ScaledAttention(Explainer):
+    """The first token's attention in the last layer, times the derivative of the output by it.
+
+    Signed: unlike attention it tells words for the class from words against it. In models that pool over all words
+    instead of taking the first token, all query rows have a gradient; this method reads that of the first token only.
+    """
+
+    heads: Literal["product-of-means", "mean-of-products"] = option(
+        "product-of-means",
+        "Multiply the means over heads, as published, or take the mean of the products of each head.",
+    )
+    output: Scale = option("logit", OUTPUT)
+    pieces: Pieces = option("sum", PIECES)
+    needs: ClassVar[frozenset[Ability]] = frozenset(
+        {Ability.CLS_ATTENTIONS, Ability.ATTENTION_GRADIENTS, Ability.GRADIENTS}
+    )
+    cost: ClassVar[str] = "1 forward, 1 backward"
+    meaning: ClassVar[str] = "The attention to the word, times how much more of it would raise the output. Signed."
+    weakness: ClassVar[str] = (
+        "It sees the last layer only, where each position is already a mixture of all words, and no path around its "
+        "attention."
+    )
+    presets: ClassVar[Presets] = {"saloss": {"output": "prob"}}
+
+    def passes(self, units: int) -> int:
+        return 1
+
+    def scores(self, case: Case) -> Scores:
+        def scaled(rows: Rows, logit_gradient: Tensor) -> Tensor:
+            # Without embeddings that want a gradient, a frozen model would build no graph.
+            embeds = case.classifier.embed(rows).detach().requires_grad_()
+            output, weights = last_layer(case.classifier, rows, embeds)
+            (gradient,) = torch.autograd.grad((output.logits * logit_gradient).sum(), weights)
+            if self.heads == "mean-of-products":
+                return first_token_mean(output, weights * gradient, rows)
+            return first_token_mean(output, weights, rows) * first_token_mean(output, gradient, rows)
+
+        return Scores(case.to_units(case.rowwise(scaled, self.output), self.pieces))

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from veridical.core.component import option
+from veridical.explainers.backward_rules import rescaling
 from veridical.explainers.base import OUTPUT, PIECES, Explainer, Scores, adding_up
-from veridical.explainers.embedding_gradients import (
+from veridical.explainers.gradients import (
     AGGREGATE,
     BASELINE,
     Aggregate,
@@ -19,7 +20,6 @@ from veridical.explainers.embedding_gradients import (
     check_windows,
     start_of,
 )
-from veridical.explainers.rescale_rules import rescaling
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Ability, Rows

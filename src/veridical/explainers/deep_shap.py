@@ -13,12 +13,12 @@ from torch import Tensor
 
 from veridical.core.component import Presets, Seed, Within, option
 from veridical.core.errors import UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.data import load
-from veridical.data.splits import Chance
+from veridical.data.dataset import Chance
 from veridical.explainers.base import OUTPUT, PIECES, SEED, Explainer, Scores, adding_up
 from veridical.explainers.deep_lift import NO_RULE, contributions
-from veridical.explainers.embedding_gradients import check_windows
+from veridical.explainers.gradients import check_windows
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Ability, Rows

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from veridical.core.component import Count, Presets, Weight, Within, option
 from veridical.explainers.base import OUTPUT, PIECES, Explainer, Scores, adding_up
-from veridical.explainers.embedding_gradients import (
+from veridical.explainers.gradients import (
     AGGREGATE,
     BASELINE,
     Aggregate,

@@ -13,7 +13,7 @@ from veridical.core.errors import UnsupportedError
 from veridical.explainers.base import Explainer, Scores
 from veridical.masking import Case
 from veridical.models import Ability, Rows
-from veridical.models.learned import Learned
+from veridical.models.weights import Learned
 
 _AT_FIRST = 2.0  # the logit that every word starts with: most of each text is kept, so that there is something to learn
 

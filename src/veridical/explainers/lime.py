@@ -10,7 +10,7 @@ from torch import Tensor
 
 from veridical.core.component import Count, Positive, Presets, Seed, Weight, option
 from veridical.core.errors import InputError
-from veridical.core.example import Unit
+from veridical.core.values import Unit
 from veridical.explainers.base import ERASER, OUTPUT, SEED, Explainer, Scores
 from veridical.explainers.coalitions import ask_each, enough_samples, subsets
 from veridical.masking import Case, EraserName

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from veridical.core.errors import ModelError
-from veridical.core.example import Example, Image
+from veridical.core.values import Example, Image
 from veridical.masking.engine import Engine
 from veridical.masking.erasers import ERASERS, Eraser
 from veridical.masking.questions import Pieces, RowQuestions, Scale, entries_of, targets_of

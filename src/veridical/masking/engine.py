@@ -10,7 +10,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.models import Classifier, Rows
 from veridical.models.classifier import average_windows
 

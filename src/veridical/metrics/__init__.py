@@ -1,17 +1,15 @@
 """Metrics: numbers that say how far scores can be trusted. No metric knows which method gave the scores."""
 
 from veridical.core.registry import Registry
-from veridical.metrics.aopc import AOPC
+from veridical.metrics.aopc import AOPC, NormalisedAOPC
 from veridical.metrics.attack import Attack
 from veridical.metrics.base import CorpusMetric, Measured, Metric, Need, measure
-from veridical.metrics.decision_flip import DecisionFlip
+from veridical.metrics.decisions import DecisionFlip, PostHocAccuracy, PredictionAgreement
 from veridical.metrics.erasure import Comprehensiveness, Sufficiency
+from veridical.metrics.evidence import ReasonsOnTop
 from veridical.metrics.leave_one_out_tau import LeaveOneOutTau
 from veridical.metrics.log_odds import LogOdds
-from veridical.metrics.normalised_aopc import NormalisedAOPC
 from veridical.metrics.pos_importance import PosImportance
-from veridical.metrics.post_hoc_accuracy import PostHocAccuracy
-from veridical.metrics.prediction_agreement import PredictionAgreement
 from veridical.metrics.rationale_overlap import (
     RationaleF1,
     RationaleIoU,
@@ -20,7 +18,6 @@ from veridical.metrics.rationale_overlap import (
     RationaleRecallAtK,
 )
 from veridical.metrics.rationale_ranking import RationaleAUC, RationaleAveragePrecision
-from veridical.metrics.reasons_on_top import ReasonsOnTop
 from veridical.metrics.stability import Stability
 
 METRICS: Registry[Metric | CorpusMetric] = Registry(

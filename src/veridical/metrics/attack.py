@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from veridical.core.component import AtLeastOne, Presets, Seed, Within, option
-from veridical.core.example import Example
-from veridical.data.splits import Chance
+from veridical.core.values import Example
+from veridical.data.dataset import Chance
 from veridical.masking import Case
 from veridical.metrics.attack_edits import Edit, rewrite, words_of
 from veridical.metrics.attack_entities import FINDERS, EditKind, EditTools, FinderName, edits_of

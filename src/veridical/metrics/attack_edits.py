@@ -8,7 +8,7 @@ from itertools import product
 
 import regex
 
-from veridical.data.splits import Chance
+from veridical.data.dataset import Chance
 from veridical.metrics.attack_lists import Groups, Lists, like, others
 from veridical.models.text_rows import Span, word_spans
 

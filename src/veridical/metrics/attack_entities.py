@@ -11,9 +11,9 @@ import regex
 
 from veridical.core.component import Component, Probability, option
 from veridical.core.errors import UsageError
-from veridical.core.example import Unit
 from veridical.core.registry import Registry
-from veridical.data.splits import Chance
+from veridical.core.values import Unit
+from veridical.data.dataset import Chance
 from veridical.metrics.attack_edits import Edit, contractions, numbers, other_names, words_of
 from veridical.metrics.attack_lists import Groups, Lists, ShortLists, others
 from veridical.models.text_rows import Span

@@ -10,7 +10,7 @@ from typing import Annotated, Protocol
 from veridical.core.component import Component
 from veridical.core.errors import UsageError
 from veridical.core.registry import Registry
-from veridical.data.splits import Chance
+from veridical.data.dataset import Chance
 
 Groups = tuple[tuple[str, ...], ...]
 """Names in groups; a name is replaced by one of its own group."""

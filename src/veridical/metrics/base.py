@@ -12,8 +12,7 @@ from torch import Tensor
 
 from veridical.core.component import Component
 from veridical.core.errors import InputError
-from veridical.core.example import Example
-from veridical.core.explanation import Explanation
+from veridical.core.values import Example, Explanation
 from veridical.masking import Case
 
 

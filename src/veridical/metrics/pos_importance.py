@@ -12,8 +12,8 @@ from torch import Tensor
 
 from veridical.core.component import Component, Presets, option
 from veridical.core.errors import UsageError
-from veridical.core.example import Example, Unit
 from veridical.core.registry import Registry
+from veridical.core.values import Example, Unit
 from veridical.masking import Case
 from veridical.metrics.base import Measured, Metric, Need
 from veridical.models.text_rows import FIELDS, check_texts

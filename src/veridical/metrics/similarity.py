@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.masking import Engine
 from veridical.models import Classifier, Rows
 from veridical.models.new import start

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from veridical.core.component import Count, Presets, Share, Within, option
 from veridical.core.errors import InputError
-from veridical.core.example import Example, Unit
-from veridical.core.explanation import Explanation
+from veridical.core.values import Example, Explanation, Unit
 from veridical.masking.ranking import NEUTRAL, levels, places, share
 from veridical.metrics.base import CorpusMetric, Measured, Need
 from veridical.metrics.evidence import Keep, kept, marked

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from veridical.core.example import Example, Unit
+from veridical.core.values import Example, Unit
 
 
 @dataclass(frozen=True)

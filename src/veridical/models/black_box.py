@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from veridical.core.errors import ModelError, UsageError
-from veridical.core.example import PAIR, TEXT, Example, Unit
+from veridical.core.values import PAIR, TEXT, Example, Unit
 from veridical.models.batch import Batch, Output, Rows
 from veridical.models.classifier import Ability, Classifier
 from veridical.models.text_rows import FIELDS, check_hold, check_texts, word_spans

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from veridical.core.errors import InputError, UnsupportedError
-from veridical.core.example import Example, Label
 from veridical.core.folders import COMPONENT_FILE
+from veridical.core.values import Example, Label
 from veridical.models.batch import Batch, Output, Rows
 
 VALUE = "value"

@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from veridical.core.errors import InputError, ModelError
-from veridical.core.example import IMAGE, Example, Image, Unit
+from veridical.core.values import IMAGE, Example, Image, Unit
 from veridical.models.batch import Batch, Rows
 from veridical.models.classifier import Ability
 from veridical.models.transformer import Transformer, additive_mask

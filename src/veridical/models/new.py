@@ -20,7 +20,7 @@ from transformers import (
 )
 
 from veridical.core.errors import UsageError
-from veridical.core.example import IMAGE, Example, Image
+from veridical.core.values import IMAGE, Example, Image
 from veridical.models.architecture import MULTI_LABEL
 from veridical.models.loader import load_config, load_model, load_tokenizer, wrap
 from veridical.models.text_rows import texts_of

@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from veridical.core.errors import InputError, UnsupportedError, UsageError
-from veridical.core.example import PAIR, Example
+from veridical.core.values import PAIR, Example
 from veridical.models.architecture import (
     abilities_of,
     check_architecture,

@@ -12,7 +12,7 @@ import regex
 from transformers import PreTrainedTokenizerBase
 
 from veridical.core.errors import InputError, ModelError, UsageError
-from veridical.core.example import PAIR, TEXT, Example, Unit
+from veridical.core.values import PAIR, TEXT, Example, Unit
 
 FIELDS = (TEXT, PAIR)
 

@@ -13,13 +13,13 @@ from torch import Tensor, nn
 
 from veridical.core.component import Component
 from veridical.core.errors import UsageError
-from veridical.core.example import Example
 from veridical.core.registry import Registry
 from veridical.core.syntax import parse
+from veridical.core.values import Example
 from veridical.explainers import Explainer
 from veridical.masking import ERASERS, Case
 from veridical.models import Ability, Batch, Classifier, Output
-from veridical.models.learned import Learned
+from veridical.models.weights import Learned
 
 ATTENTIONS = frozenset({Ability.ATTENTIONS, Ability.CLS_ATTENTIONS})
 """The needs for which the forward pass returns attentions; while it is trained, the model drops none of them out."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from veridical.core.component import Count, Share, Weight, option
 from veridical.explainers.attention import last_cls
 from veridical.explainers.deep_lift import contributions
-from veridical.explainers.embedding_gradients import aggregate, input_gradient
+from veridical.explainers.gradients import aggregate, input_gradient
 from veridical.explainers.integrated_gradients import quadrature
 from veridical.masking import ERASERS, Case
 from veridical.masking.ranking import places, share

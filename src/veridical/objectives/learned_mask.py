@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from veridical.core.component import Count, Positive, Seed, Weight, option
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import Explainer
 from veridical.explainers.learned_mask import LearnedMask as Mask
 from veridical.masking import ERASERS, Case, EraserName

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from veridical.core.component import Probability, Weight, option
 from veridical.core.errors import UnsupportedError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.masking import ERASERS, Case, EraserName
 from veridical.models import Ability, Classifier
 from veridical.objectives.base import Objective

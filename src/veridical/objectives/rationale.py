@@ -11,9 +11,9 @@ from torch import Tensor
 
 from veridical.core.component import Positive, Share, Weight, Within, option
 from veridical.core.errors import UnsupportedError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers.attention import last_cls
-from veridical.explainers.embedding_gradients import input_gradient
+from veridical.explainers.gradients import input_gradient
 from veridical.masking import ERASERS, Case, EraserName
 from veridical.masking.ranking import places, share, top
 from veridical.models import Ability, Classifier, Rows

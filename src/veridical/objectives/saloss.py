@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from veridical.core.component import Presets, Weight, option
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers.attention import first_token_mean, last_cls
 from veridical.masking import Case
 from veridical.models import Ability, Classifier, Rows

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from veridical.core.example import IMAGE, PAIR, TEXT, Image, Label
-from veridical.core.explanation import HUMAN, Explanation, gives_labels
+from veridical.core.values import HUMAN, IMAGE, PAIR, TEXT, Explanation, Image, Label, gives_labels
 from veridical.report.colours import hue, tint
 from veridical.report.markup import TEMPLATES
 from veridical.report.pictures import Picture, picture

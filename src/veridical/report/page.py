@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 
 from markupsafe import Markup
 
-from veridical.core.explanation import HUMAN, Explanation
 from veridical.core.files import spec_key
 from veridical.core.storage import text_file
+from veridical.core.values import HUMAN, Explanation
 from veridical.report.drawing import Heading, drawing, heading
 from veridical.report.markup import TEMPLATES
 

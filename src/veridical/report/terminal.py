@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from veridical.core.example import Image
-from veridical.core.explanation import HUMAN, Explanation
+from veridical.core.values import HUMAN, Explanation, Image
 from veridical.report.colours import DARK, LIGHT, Paper, blend, hexadecimal
 from veridical.report.drawing import account, greatest, heading, segments, strongest_words, unseen
 

@@ -10,11 +10,10 @@ from os import PathLike
 from typing import Any
 
 from veridical.core.errors import InputError
-from veridical.core.example import Example
-from veridical.core.explanation import Explanation
 from veridical.core.files import ExplanationWriter, spec_key
 from veridical.core.files.rows import TARGETS
 from veridical.core.progress import Watch
+from veridical.core.values import Example, Explanation
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Engine
 from veridical.run.handle import Model, ModelHandle

@@ -16,7 +16,7 @@ from veridical.explainers import EXPLAINERS, Explainer
 from veridical.masking import Engine
 from veridical.models import Classifier
 from veridical.models.classifier import Origin
-from veridical.models.learned import check_made_for
+from veridical.models.weights import check_made_for
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Generic, Protocol, TypeGuard, TypeVar, cast
 
 from veridical.core.errors import InputError, ModelError, VeridicalError
-from veridical.core.example import Example, Image
 from veridical.core.progress import Watch
+from veridical.core.values import Example, Image
 from veridical.data import Dataset
 from veridical.masking import Engine
 from veridical.masking.engine import Cost, Precision

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import compress
 
-from veridical.core.example import Example
 from veridical.core.progress import Watch
+from veridical.core.values import Example
 from veridical.masking import Case, Engine
 from veridical.models.classifier import VALUE
 from veridical.run.handle import Model, ModelHandle

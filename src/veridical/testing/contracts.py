@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 from veridical.core.errors import UnsupportedError
-from veridical.core.example import Example
 from veridical.core.files import ExplanationWriter, read_all
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Engine, Eraser
 from veridical.masking.erasers import positions
 from veridical.models import Classifier
-from veridical.models.learned import Learned
+from veridical.models.weights import Learned
 from veridical.objectives import OBJECTIVES, CrossEntropy, Objective, Sum
 from veridical.objectives.base import explainers_of, forward, modules_in, prepare
 from veridical.run.checks.invariance import gaps

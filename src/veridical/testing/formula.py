@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from veridical.core.example import TEXT, Example, Unit
+from veridical.core.values import TEXT, Example, Unit
 from veridical.models import Ability, Batch, Classifier, Output, Rows
 from veridical.models.text_rows import word_spans
 

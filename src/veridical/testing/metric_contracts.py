@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from veridical.core.example import IMAGE, Example
+from veridical.core.values import IMAGE, Example
 from veridical.explainers import Random
 from veridical.masking import Case
 from veridical.metrics import METRICS, CorpusMetric, Measured, Metric

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from veridical.core.example import Example, Image
+from veridical.core.values import Example, Image
 from veridical.models import Classifier
 from veridical.models.black_box import BlackBox
 from veridical.models.new import start

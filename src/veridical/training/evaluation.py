@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.masking import Engine
 from veridical.models import Classifier, Task
 

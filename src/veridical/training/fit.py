@@ -18,12 +18,12 @@ from transformers.trainer_utils import set_seed
 
 from veridical.core.component import unknown
 from veridical.core.errors import InputError, ModelError, UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS
 from veridical.models.architecture import quietly
 from veridical.models.classifier import EXPLAINERS_FOLDER, learned_with
-from veridical.models.learned import Learned
 from veridical.models.transformer import Transformer
+from veridical.models.weights import Learned
 from veridical.objectives import OBJECTIVES, Objective
 from veridical.objectives.base import ATTENTIONS, explainers_of, parts_of, prepare
 from veridical.training.attention_dropout import no_attention_dropout

@@ -11,8 +11,8 @@ from torch.utils.data import Sampler
 from transformers import Trainer, TrainerCallback
 
 from veridical.core.errors import UsageError
-from veridical.core.example import IMAGE, Example
 from veridical.core.progress import Watch
+from veridical.core.values import IMAGE, Example
 from veridical.masking import Case
 from veridical.models import Batch
 from veridical.models.transformer import Transformer

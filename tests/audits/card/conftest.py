@@ -13,8 +13,7 @@ import pytest
 
 from veridical.audits import Audit, AuditedMethod, AuditedMetric, Document, Measurement
 from veridical.audits.statistics.findings import Agreement
-from veridical.core.example import Unit
-from veridical.core.explanation import Explanation
+from veridical.core.values import Explanation, Unit
 
 VOID = {"meta", "br", "wbr", "img", "line", "path", "circle", "rect"}
 METHODS = {

@@ -11,8 +11,8 @@ import pytest
 
 from veridical.audits import Audit, AuditedMethod, AuditedMetric, Document, Measurement
 from veridical.audits.card import summary_json, write_card
-from veridical.audits.card.documents import extremes, ranking_metric, to_show
-from veridical.audits.card.figures import amount, plain_number, score
+from veridical.audits.card.sections import extremes, ranking_metric, to_show
+from veridical.audits.numbers import amount, plain_number, score
 from veridical.audits.statistics.summary import summarise
 from veridical.core.errors import InputError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from veridical.audits import Audit
 from veridical.audits.card import write_comparison
-from veridical.audits.card.figures import score
+from veridical.audits.numbers import score
 from veridical.audits.statistics.comparison import compare
 
 BAD = "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>\"' &amp;"

@@ -14,7 +14,7 @@ from veridical.audits.card import write_card, write_comparison
 from veridical.audits.statistics.comparison import compare
 from veridical.audits.statistics.findings import Agreement
 from veridical.audits.statistics.summary import summarise
-from veridical.core.explanation import Explanation
+from veridical.core.values import Explanation
 
 PLAIN = " harmless"
 HOSTILE = [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from veridical.audits import Audit
-from veridical.audits.statistics.agreement import agreement, agreements, jaccard
+from veridical.audits.statistics.groups import agreement, agreements, jaccard
 from veridical.core.errors import InputError
 
 ONE, OTHER = (4.0, 3.0, 2.0, 1.0, 0.0, -1.0, -2.0, -3.0), (4.0, 0.0, 3.0, 1.0, 0.0, -1.0, -2.0, -3.0)

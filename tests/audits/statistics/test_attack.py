@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from veridical.audits.statistics.attack import attack_statistics
+from veridical.audits.statistics.summary import attack_statistics
 
 
 def measured(successes, failures, skipped, unknown=0):

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from veridical.core.example import Image, Unit
-from veridical.core.explanation import Explanation
+from veridical.core.values import Explanation, Image, Unit
 
 Make = Callable[..., Explanation]
 

@@ -16,14 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from veridical.core.errors import InputError, StorageError
-from veridical.core.explanation import Explanation
 from veridical.core.files import ExplanationWriter, parquet, read, read_all, spec_key
+from veridical.core.values import Explanation
 
 WRITE_FOREVER = """
 import sys
 from itertools import count
-from veridical.core.example import Unit
-from veridical.core.explanation import Explanation
+from veridical.core.values import Unit
+from veridical.core.values import Explanation
 from veridical.core.files import ExplanationWriter
 with ExplanationWriter(sys.argv[1]) as writer:
     for i in count():

@@ -14,10 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from veridical.core.errors import InputError, UsageError
-from veridical.core.example import Image, Unit
-from veridical.core.explanation import Explanation
 from veridical.core.files import ExplanationWriter, convert, parquet, read, read_all, spec_key
 from veridical.core.storage import escape, unescape
+from veridical.core.values import Explanation, Image, Unit
 
 TEXTS = st.text(st.characters(), max_size=12)  # st.characters() includes surrogates
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from veridical.core.errors import UnsupportedError, UsageError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.models.new import start
 from veridical.objectives.salience import SALIENCES, Corpus, Salience
 from veridical.objectives.salience.base import counted, pieces_of, remembering

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from veridical.report.plots import Dot, Point, dots, heat, lines, steps
-from veridical.report.plots.lines import apart, styles
+from veridical.report.plots.charts import apart, styles
 
 BAD = "<script>alert(1)</script>\"'&]]> \x00 http://evil.example"
 

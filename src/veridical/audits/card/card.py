@@ -9,22 +9,9 @@ from typing import Any
 
 from jinja2 import Environment
 
-from veridical.audits.card.documents import ExplanationsByMethod, shown_documents
-from veridical.audits.card.figures import (
-    NONE,
-    amount,
-    arrow,
-    breakable,
-    direction,
-    interval,
-    needed,
-    p_value,
-    plain_number,
-    score,
-    unit,
-)
 from veridical.audits.card.plots import agreement_figures, curve_figures, difference_blocks, metric_blocks
 from veridical.audits.card.sections import (
+    ExplanationsByMethod,
     Section,
     attack_rows,
     audit_specs,
@@ -34,8 +21,24 @@ from veridical.audits.card.sections import (
     kind_tables,
     methods_of,
     metric_specs,
+    shown_documents,
 )
-from veridical.audits.numbers import check_spec, counted, probability
+from veridical.audits.numbers import (
+    NONE,
+    amount,
+    arrow,
+    breakable,
+    check_spec,
+    counted,
+    direction,
+    documents_needed,
+    interval,
+    p_value,
+    plain_number,
+    probability,
+    score,
+    unit,
+)
 from veridical.audits.record import FLOOR, Audit, AuditedMetric
 from veridical.audits.statistics.findings import Comparison, Summary, plain
 from veridical.core.storage import text_file
@@ -149,7 +152,7 @@ def _environment() -> Environment:
         p_value,
         plain_number,
         amount,
-        needed,
+        documents_needed,
     ]
     functions += [counted, probability, breakable, methods_of, kendall_pairs]
     made.globals |= {each.__name__: each for each in functions}

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from veridical.audits.card.figures import NONE, amount, arrow, interval, needed, p_value, score, unit
 from veridical.audits.card.sections import methods_of
-from veridical.audits.numbers import counted
+from veridical.audits.numbers import NONE, amount, arrow, counted, documents_needed, interval, p_value, score, unit
 from veridical.audits.record import FLOOR, Audit, AuditedMetric
 from veridical.audits.statistics.findings import (
     Cell,
@@ -142,7 +141,7 @@ def _difference(each: Difference, metric: AuditedMetric) -> list[str]:
     found = each.contrast
     numbers = [_estimate(measured, metric) for measured in (each.first, each.second, found)]
     verdict = found.verdict if found.verdict == "cannot tell" else f"**{found.verdict}**"
-    return [safe(each.method), *numbers, p_value(found.adjusted), f"{found.n:,}", verdict, needed(found)]
+    return [safe(each.method), *numbers, p_value(found.adjusted), f"{found.n:,}", verdict, documents_needed(found)]
 
 
 def _specs(metrics: Sequence[AuditedMetric]) -> str:

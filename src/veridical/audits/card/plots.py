@@ -1,4 +1,7 @@
-"""The plots of a card: means as dots on a strip, curves, and heat maps of how alike methods are."""
+"""Numbers and names as they stand in tables, with a real minus sign and a dash for what is not there.
+
+A score is always written together with the metric that it is of, which knows its unit.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,8 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from veridical.audits.card.figures import arrow, unit
 from veridical.audits.card.sections import methods_of
-from veridical.audits.numbers import printed
+from veridical.audits.numbers import arrow, printed, unit
 from veridical.audits.record import FLOOR, Audit, AuditedMetric
 from veridical.audits.statistics.findings import (
     Agreement,

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from veridical.core.errors import InputError
-from veridical.core.explanation import Explanation
 from veridical.core.files import problems
 from veridical.core.files.rows import FORMAT, VERSION, FileRow, from_row, numbers_as_json, spec_data
 from veridical.core.storage import escape, is_whole, unescape
+from veridical.core.values import Explanation
 
 _HEADER_START = b'{"format": "' + FORMAT.encode() + b'"'
 _SPEC_START = b'{"spec_key"'

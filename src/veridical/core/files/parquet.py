@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from veridical.core.explanation import Explanation
 from veridical.core.files import problems
 from veridical.core.files.rows import FORMAT, VERSION, FileRow, RowKey, from_row, targets_of
 from veridical.core.storage import escape, unescape
+from veridical.core.values import Explanation
 
 _FORMAT, _VERSION = b"veridical.format", b"veridical.version"
 _SPECS, _JOURNAL = b"veridical.specs", b"veridical.journal"

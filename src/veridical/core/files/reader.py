@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
-from veridical.core.explanation import Explanation
 from veridical.core.files import jsonl, parquet, problems
 from veridical.core.files.rows import RowKey, key_of
+from veridical.core.values import Explanation
 
 AnyPath = str | os.PathLike[str]
 

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from veridical.core.errors import InputError
-from veridical.core.example import Image, Unit
-from veridical.core.explanation import Explanation
+from veridical.core.values import Explanation, Image, Unit
 
 FORMAT = "veridical-explanations"
 VERSION = 2

@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from veridical.core.errors import UsageError
-from veridical.core.explanation import Explanation
 from veridical.core.files import jsonl, parquet, problems
 from veridical.core.files.reader import AnyPath, is_parquet, journal_of, keys_of, pending, read
 from veridical.core.files.rows import FileRow, Key, Seen, key_of, spec_key, to_row
 from veridical.core.storage import LineFile, OutputLock
+from veridical.core.values import Explanation
 
 
 class ExplanationWriter:

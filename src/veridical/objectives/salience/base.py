@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from veridical.core.component import Component
 from veridical.core.errors import UnsupportedError
-from veridical.core.example import Example
+from veridical.core.values import Example
 from veridical.models import Classifier, Rows
 
 WordPieces = npt.NDArray[np.int64]

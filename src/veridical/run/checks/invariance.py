@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from veridical.core.example import TEXT, Example
+from veridical.core.values import TEXT, Example
 from veridical.masking import Case, Engine
 from veridical.models import Ability, Classifier
 from veridical.run.checks.finding import Finding
