@@ -12,7 +12,7 @@ from veridical.masking import Case
 from veridical.models.new import start
 from veridical.objectives import CrossEntropy, InputGradient
 from veridical.objectives.base import forward
-from veridical.objectives.input_gradient import weight_norm
+from veridical.objectives.robustness import weight_norm
 from veridical.testing import text_classifier
 from veridical.testing.formula import Formula
 

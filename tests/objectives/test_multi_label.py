@@ -9,8 +9,7 @@ from veridical import Case, Example
 from veridical.core.errors import UnsupportedError
 from veridical.models.new import start
 from veridical.objectives import OBJECTIVES
-from veridical.objectives.base import forward, prepare
-from veridical.objectives.cross_entropy import CrossEntropy, plain_loss
+from veridical.objectives.base import CrossEntropy, forward, plain_loss, prepare
 from veridical.objectives.portion import symmetric_kl
 
 LABELS = ("money", "rain", "sport")

@@ -8,7 +8,7 @@ from veridical.core.errors import UnsupportedError
 from veridical.core.values import Example
 from veridical.testing import image_classifier
 from veridical.testing.families import FAMILIES, SENTENCES, family
-from veridical.training.attention_dropout import no_attention_dropout
+from veridical.training.trainer import no_attention_dropout
 
 RATES = ("attention_probs_dropout_prob", "attention_dropout")
 

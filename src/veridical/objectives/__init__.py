@@ -1,16 +1,14 @@
 """Training losses, one per file; each gives named terms that are logged apart and summed."""
 
 from veridical.models import Ability
-from veridical.objectives.base import Objective, Objectives, Sum
-from veridical.objectives.cross_entropy import CrossEntropy
+from veridical.objectives.base import CrossEntropy, Objective, Objectives, Sum
 from veridical.objectives.explanation_guided import ExplanationGuided
-from veridical.objectives.input_gradient import InputGradient
 from veridical.objectives.learned_mask import LearnedMask
 from veridical.objectives.random_erasure import RandomErasure
 from veridical.objectives.rationale import Rationale
 from veridical.objectives.regex import Regex
+from veridical.objectives.robustness import InputGradient, VirtualAdversarial
 from veridical.objectives.saloss import SaLoss
-from veridical.objectives.virtual_adversarial import VirtualAdversarial
 
 OBJECTIVES = Objectives(
     "objective",

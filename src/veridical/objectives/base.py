@@ -1,4 +1,4 @@
-"""What every objective is: settings, what it wants from the forward pass, and a call that gives named losses."""
+"""What every objective is, the plain loss that all of them share, and sums of objectives."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from veridical.core.component import Component
+from veridical.core.component import Component, Probability, option
 from veridical.core.errors import UsageError
 from veridical.core.registry import Registry
 from veridical.core.syntax import parse
 from veridical.core.values import Example
 from veridical.explainers import Explainer
 from veridical.masking import ERASERS, Case
-from veridical.models import Ability, Batch, Classifier, Output
+from veridical.models import Ability, Batch, Classifier, Output, Task
 from veridical.models.weights import Learned
 
 ATTENTIONS = frozenset({Ability.ATTENTIONS, Ability.CLS_ATTENTIONS})
@@ -217,3 +218,39 @@ class Objectives(Registry[Objective]):
                     remedy="It counts once in a sum, so they have to agree.",
                 )
         return Sum(tuple(parts)) if len(parts) > 1 else parts[0]
+
+
+def plain_loss(
+    classifier: Classifier,
+    logits: Tensor,
+    gold: Tensor,
+    smoothing: float = 0.0,
+    reduction: Literal["mean", "sum"] = "mean",
+) -> Tensor:
+    """The loss of plain training for logits [N, C]; `gold` [N] are classes or numbers, or [N, C] probabilities.
+
+    A multi-label model has a binary cross-entropy for each label, and an example the mean of them.
+    """
+    gold = gold.to(logits.device)
+    if classifier.is_multi_label:
+        spread = gold * (1 - smoothing) + smoothing / 2
+        each = functional.binary_cross_entropy_with_logits(logits, spread.to(logits), reduction="none").mean(1)  # [N]
+        return each.mean() if reduction == "mean" else each.sum()
+    if classifier.is_regression:
+        return functional.mse_loss(logits[:, 0], gold, reduction=reduction)
+    return functional.cross_entropy(logits, gold, label_smoothing=smoothing, reduction=reduction)
+
+
+_NAMES = {Task.NUMBER: "squared_error", Task.CLASSES: "cross_entropy", Task.LABELS: "binary_cross_entropy"}
+
+
+@dataclass(frozen=True)
+class CrossEntropy(Objective):
+    """The baseline that every explanation-aware objective adds to: cross-entropy, or squared error for regression."""
+
+    smoothing: Probability = option(0.0, "The share of the target's mass that is spread over all classes.")
+
+    def __call__(self, case: Case) -> dict[str, Tensor]:
+        return {
+            _NAMES[case.classifier.task]: plain_loss(case.classifier, case.output.logits, case.gold, self.smoothing)
+        }

@@ -17,8 +17,7 @@ from veridical.explainers.integrated_gradients import quadrature
 from veridical.masking import ERASERS, Case
 from veridical.masking.ranking import places, share
 from veridical.models import Ability, Output, Rows
-from veridical.objectives.base import Objective
-from veridical.objectives.cross_entropy import CrossEntropy
+from veridical.objectives.base import CrossEntropy, Objective
 from veridical.objectives.portion import kl, mean_over_examples, portion
 
 Attribution = Literal["integrated-gradients", "saliency", "input-x-gradient", "deep-lift"]

@@ -15,8 +15,7 @@ from veridical.explainers import Explainer
 from veridical.explainers.learned_mask import LearnedMask as Mask
 from veridical.masking import ERASERS, Case, EraserName
 from veridical.models import Ability, Classifier
-from veridical.objectives.base import Objective, check_soft
-from veridical.objectives.cross_entropy import CrossEntropy, plain_loss
+from veridical.objectives.base import CrossEntropy, Objective, check_soft, plain_loss
 from veridical.objectives.portion import embeddings_of
 
 _AT_ONCE = 512

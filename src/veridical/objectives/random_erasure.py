@@ -16,8 +16,7 @@ from veridical.core.errors import UnsupportedError
 from veridical.core.values import Example
 from veridical.masking import ERASERS, Case, EraserName
 from veridical.models import Ability, Classifier
-from veridical.objectives.base import Objective
-from veridical.objectives.cross_entropy import CrossEntropy, plain_loss
+from veridical.objectives.base import CrossEntropy, Objective, plain_loss
 
 
 @dataclass(frozen=True)

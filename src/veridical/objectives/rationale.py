@@ -17,8 +17,7 @@ from veridical.explainers.gradients import input_gradient
 from veridical.masking import ERASERS, Case, EraserName
 from veridical.masking.ranking import places, share, top
 from veridical.models import Ability, Classifier, Rows
-from veridical.objectives.base import Objective, check_soft
-from veridical.objectives.cross_entropy import CrossEntropy
+from veridical.objectives.base import CrossEntropy, Objective, check_soft
 
 _FLOOR = 1e-10
 

@@ -11,12 +11,10 @@ from torch import Tensor
 from veridical.core.component import Count, Number, Positive, Share, Weight, option
 from veridical.masking import Case
 from veridical.models import Ability
-from veridical.objectives.base import Objective
-from veridical.objectives.cross_entropy import CrossEntropy
+from veridical.objectives.base import CrossEntropy, Objective
 from veridical.objectives.explanation_guided import Attribution, Direction, ExplanationGuided, Replacement, Sharing
-from veridical.objectives.input_gradient import InputGradient
 from veridical.objectives.portion import averaged, portion
-from veridical.objectives.virtual_adversarial import Projection, VirtualAdversarial
+from veridical.objectives.robustness import InputGradient, Projection, VirtualAdversarial
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from veridical.core.values import Example
 from veridical.explainers.attention import first_token_mean, last_cls
 from veridical.masking import Case
 from veridical.models import Ability, Classifier, Rows
-from veridical.objectives.base import Objective
-from veridical.objectives.cross_entropy import CrossEntropy
+from veridical.objectives.base import CrossEntropy, Objective
 from veridical.objectives.portion import kl, mean_over_examples
 from veridical.objectives.salience import SALIENCES, Corpus, SalienceName
 from veridical.objectives.salience.base import Scorer, pieces_of, remembering

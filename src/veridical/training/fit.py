@@ -26,10 +26,9 @@ from veridical.models.transformer import Transformer
 from veridical.models.weights import Learned
 from veridical.objectives import OBJECTIVES, Objective
 from veridical.objectives.base import ATTENTIONS, explainers_of, parts_of, prepare
-from veridical.training.attention_dropout import no_attention_dropout
 from veridical.training.evaluation import main_figure
 from veridical.training.schedule import Schedule
-from veridical.training.trainer import CaseTrainer, Trainee
+from veridical.training.trainer import CaseTrainer, Trainee, no_attention_dropout
 
 
 def save_trained(classifier: Transformer, objective: Objective, folder: str | PathLike[str]) -> None:

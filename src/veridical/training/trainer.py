@@ -1,8 +1,9 @@
-"""The Hugging Face Trainer, taught to train an `Objective` on cases; batches hold texts of similar length."""
+"""The Hugging Face Trainer, taught to train an `Objective` on cases: batches of like lengths, attention undropped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.data import Sampler
 from transformers import Trainer, TrainerCallback
 
-from veridical.core.errors import UsageError
+from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.progress import Watch
 from veridical.core.values import IMAGE, Example
 from veridical.masking import Case
@@ -18,6 +19,54 @@ from veridical.models import Batch
 from veridical.models.transformer import Transformer
 from veridical.objectives.base import Objective, figures_of, forward, modules_in, parts_of
 from veridical.training.evaluation import evaluate
+
+_NAMES = ("dropout", "attention_dropout", "dropout_prob", "attn_dropout")
+
+
+@contextmanager
+def no_attention_dropout(classifier: Transformer, sample: Batch) -> Iterator[None]:
+    """While inside, the model drops out no attention weight; a model where that fails on the sample is refused."""
+    before = [(owner, name, getattr(owner, name)) for owner, name in _rates(classifier.model)]
+    try:
+        for owner, name, _ in before:
+            setattr(owner, name, 0.0)
+        _check(classifier, sample)
+        yield
+    finally:
+        for owner, name, rate in before:
+            setattr(owner, name, rate)
+
+
+def _rates(model: nn.Module) -> Iterator[tuple[nn.Module, str]]:
+    """Where the rates are kept: in a dropout module of the innermost attention modules, or there as a number."""
+    attentions = [module for module in model.modules() if _is_attention(module)]
+    for module in attentions:
+        if any(_is_attention(child) for child in module.modules() if child is not module):
+            continue
+        for name in _NAMES:
+            found = getattr(module, name, None)
+            if isinstance(found, nn.Dropout):
+                yield found, "p"
+            elif isinstance(found, float):
+                yield module, name
+
+
+def _is_attention(module: nn.Module) -> bool:
+    return "Attention" in type(module).__name__
+
+
+def _check(classifier: Transformer, sample: Batch) -> None:
+    classifier.model.train()
+    with torch.no_grad(), torch.random.fork_rng():
+        output = classifier.run(sample.rows, attentions=True)
+    assert output.attentions is not None
+    total = output.from_first_token(output.attentions[-1]).sum(-1)  # [R, H]
+    if not torch.allclose(total, torch.ones_like(total), atol=1e-3):
+        raise UnsupportedError(
+            f"the attention dropout of {classifier.family} models cannot be switched off, so no loss can look at "
+            "their attention",
+            remedy="Set it to 0 in the model's configuration.",
+        )
 
 
 class WatchCallback(TrainerCallback):

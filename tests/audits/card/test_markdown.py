@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 from veridical.audits.card import card_markdown, comparison_markdown
-from veridical.audits.card.markdown import safe
+from veridical.audits.card.card import safe
 from veridical.audits.statistics.comparison import compare
 from veridical.audits.statistics.summary import summarise
 
