@@ -1,4 +1,4 @@
-"""The scores of a method in memory: what judging needs of thousands of explanations, and no more."""
+"""The explanations of an audit: in one file, and in memory the scores that judging needs of them."""
 
 from __future__ import annotations
 

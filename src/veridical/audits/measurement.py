@@ -1,4 +1,4 @@
-"""What has to be measured: which metric for the scores of which method, and the keys of the numbers."""
+"""What has to be measured, which metric for the scores of which method, and measuring it in portions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is explained of an output: which of its numbers, on which scale, and how that depends on the logits."""
+"""What is explained of an output, and the questions of a case that go row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few examples to check a model with: of its own data where that is known, else made up."""
+"""Check a model: can its scores be repeated, do they add up, does the eraser matter, which methods work with it?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data of rationales: every text cut down to the words that a method finds most important."""
+"""FRESH: select, then predict. Texts are cut down to rationales, and a new classifier sees nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of several trained candidates explains itself best: means over shared documents, and contrasts."""
+"""Which objective gives the best explanations? Train with each, audit each on dev, and compare shared documents."""
 
 from __future__ import annotations
 

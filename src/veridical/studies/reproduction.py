@@ -1,4 +1,4 @@
-"""What a study trains and measures: models, audits, rationales. Everything finished is found again."""
+"""Doing a published study again: its models, audits and rationales; everything finished is found again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study is: models trained in several ways on several data sets, and the same measurements of each."""
+"""What a study is: models trained in several ways on several data sets, and the parts of the data that it takes."""
 
 from __future__ import annotations
 

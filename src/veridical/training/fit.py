@@ -1,4 +1,4 @@
-"""What an objective leaves behind: explainers that were trained with a model, saved below it."""
+"""Train a classifier: checkpoints, the best one kept, going on after an interruption, and what an objective leaves."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Numbers and names as they stand in tables, with a real minus sign and a dash for what is not there.
-
-A score is always written together with the metric that it is of, which knows its unit.
-"""
+"""What the plots of a card show: scores with intervals, differences, curves, flips, and how alike methods are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents that a metric likes best and least, with the highlights of every method side by side."""
+"""What the sections of a card show: its best and worst documents, groups, kinds of words, attacks, costs and specs."""
 
 from __future__ import annotations
 
