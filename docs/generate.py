@@ -26,9 +26,9 @@ from typing import Any
 import typer
 
 import veridical
+from veridical.cli.common import PARTIAL
 from veridical.cli.gate import FAILED
 from veridical.cli.main import INTERRUPTED, app
-from veridical.cli.options import PARTIAL
 from veridical.core.component import options_of
 from veridical.core.errors import VeridicalError
 from veridical.core.files.parquet import SCHEMA

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from veridical import register
 
 if TYPE_CHECKING:
+    from veridical.audits.card import compare_folders as compare
     from veridical.audits.job import audit
-    from veridical.audits.publication import compare_folders as compare
     from veridical.audits.record import Audit
     from veridical.audits.statistics.findings import Comparison, Summary
     from veridical.audits.statistics.gate import gate
@@ -71,7 +71,7 @@ _HOMES = {
     "Comparison": "veridical.audits.statistics.findings",
     "Summary": "veridical.audits.statistics.findings",
     "audit": "veridical.audits.job",
-    "compare": "veridical.audits.publication:compare_folders",
+    "compare": "veridical.audits.card:compare_folders",
     "gate": "veridical.audits.statistics.gate",
     "load_audit": "veridical.audits.store",
     "summarise": "veridical.audits.statistics.summary",

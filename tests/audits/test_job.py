@@ -9,15 +9,15 @@ import torch
 
 from veridical import Engine, Example, explain, load_data
 from veridical.audits import overview, publication
+from veridical.audits.card import publish
 from veridical.audits.job import audit
 from veridical.audits.measurement import backwards
-from veridical.audits.publication import publish
 from veridical.audits.statistics import summary
 from veridical.audits.statistics.gate import gate as gate_of
 from veridical.audits.statistics.summary import summarise
 from veridical.audits.store import load_audit
 from veridical.core.errors import CancelledError, InputError, StorageError, UnsupportedError, UsageError
-from veridical.core.files import ExplanationWriter, parquet, reader
+from veridical.core.files import ExplanationWriter, explanation_file, parquet
 from veridical.core.progress import Watch
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.metrics import METRICS, Measured, Metric
@@ -386,7 +386,7 @@ def test_everything_is_made_and_read_once(classifier, tmp_path, monkeypatch, res
     if resumed:
         audit(classifier, *asked, out=tmp_path, timed=1)
     counts = {
-        "explanation file read": counted(monkeypatch, reader, "_from_parquet"),
+        "explanation file read": counted(monkeypatch, explanation_file, "_from_parquet"),
         "explanation file written": counted(monkeypatch, parquet, "write"),
         "audit read": counted(monkeypatch, publication, "load_audit"),
         "weights hashed": counted_property(monkeypatch, type(classifier), "fingerprint"),

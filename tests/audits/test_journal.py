@@ -112,5 +112,5 @@ def test_one_writer_at_a_time(tmp_path):
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match=r"cannot write .* Choose another folder"):
+    with pytest.raises(StorageError, match=r"cannot write .* run the same command again"):
         Journal(tmp_path / "file" / "audit")

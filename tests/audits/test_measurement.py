@@ -6,7 +6,8 @@ import pytest
 
 from veridical import Classifier, Engine, Example, explain
 from veridical.audits.explanations import AuditExplanations
-from veridical.audits.measurement import MeasuringJob, corpus_tasks, document_tasks, measure_corpus, measure_documents
+from veridical.audits.measurement import MeasuringJob, measure_corpus, measure_documents
+from veridical.audits.plan import corpus_tasks, document_tasks
 from veridical.audits.store import Journal
 from veridical.core.files import ExplanationWriter, spec_key
 from veridical.core.progress import Watch

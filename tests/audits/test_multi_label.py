@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from veridical import Example, explain
+from veridical.audits.card import compare_folders, publish
 from veridical.audits.job import audit
-from veridical.audits.overview import time_method
-from veridical.audits.publication import compare_folders, publish
+from veridical.audits.measurement import time_method
 from veridical.audits.record import Document, document_id
 from veridical.audits.store import load_audit
 from veridical.core.files import ExplanationWriter

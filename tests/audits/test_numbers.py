@@ -12,7 +12,7 @@ import pytest
 from veridical.audits import AuditedMetric
 from veridical.audits.numbers import listed, needed, number, probability, written
 from veridical.audits.statistics.findings import Estimate
-from veridical.audits.statistics.tables import contrasts
+from veridical.audits.statistics.summary import contrasts
 from veridical.core.errors import InputError
 
 HALF = Estimate(0.5234, 0.4941, 0.5509, 100)

@@ -6,7 +6,7 @@ import numpy as np
 
 from veridical import Example
 from veridical.audits.explanations import MethodScores, ScoredDocument
-from veridical.audits.overview import documents_of, likeness_of, warnings_about
+from veridical.audits.job import documents_of, likeness_of, warnings_about
 from veridical.audits.record import MODEL, Document
 
 EXAMPLES = [Example("a", {"text": "one two three four"}, "x"), Example("b", {"text": "five six seven eight"})]

@@ -2,6 +2,10 @@
 
 import json
 import random
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +14,7 @@ from veridical.data import load
 from veridical.run.train import train
 from veridical.training import Schedule
 
+VERIDICAL = Path(sys.executable).with_name("veridical")
 WORDS = {"joy": ("happy", "lovely"), "anger": ("furious", "awful"), "news": ("today", "minister")}
 FILLERS = ("the", "a", "house", "went", "it", "was", "of", "tree", "green", "walk")
 
@@ -202,3 +207,36 @@ def test_a_model_is_checked(veridical, model):
     done = veridical("check", model)
     assert "fails with" not in done.stdout + done.stderr
     assert done.returncode == 0, done.stdout
+
+
+def test_a_killed_process_goes_on_to_the_same_file(model, data, tmp_path):
+    def command(out):
+        given = f"{data}:train[:300]"
+        return [VERIDICAL, "explain", model, "--data", given, "--method", "lime(samples=200)", "--out", out]
+
+    whole, cut = tmp_path / "whole.parquet", tmp_path / "cut.parquet"
+    subprocess.run(command(whole), check=True, capture_output=True)
+    process = subprocess.Popen(command(cut), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    journal = cut.with_name(cut.name + ".part")
+    while process.poll() is None and not (journal.exists() and journal.read_bytes().count(b"\n") > 20):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    there = len(read_all(cut))
+    assert 0 < there < len(read_all(whole))  # the kill came in time
+    done = subprocess.run(command(cut), check=True, capture_output=True, text=True)
+    assert f"{len(read_all(whole)) - there} explanations written" in done.stdout
+    assert read_all(cut) == read_all(whole)
+
+
+def test_the_better_of_two_objectives_is_chosen(veridical, data, tmp_path):
+    schedule = ("--model", "tiny", "--epochs", 2, "--checks", 1, "--seed", "0,1")
+    both = ("--objective", "cross-entropy", "--objective", "random-erasure")
+    wish = ("--by", "occlusion:decision-flip", "--documents", 10, "--out", tmp_path / "runs")
+    done = veridical("choose", "--data", data, *schedule, *both, *wish)
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "runs" / "choice.json").read_text())
+    assert told["figure"] == "micro_f1"
+    assert told["documents"] >= 10  # an example has a document for each of its labels
+    assert [each["objective"] for each in told["candidates"]] == ["cross-entropy", "random-erasure"]
+    assert all(len(each["means"]) == 2 for each in told["candidates"])

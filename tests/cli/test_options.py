@@ -8,9 +8,9 @@ import pytest
 import typer
 
 from veridical.cli.choose import choose
+from veridical.cli.common import options_from, seeds_of
 from veridical.cli.fresh import fresh
 from veridical.cli.main import app
-from veridical.cli.options import options_from, seeds_of
 from veridical.cli.train import train
 from veridical.core.component import Component, Count, Share, option, options_of
 from veridical.core.errors import UsageError

@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from veridical.cli import progress
-from veridical.cli.progress import shown
+from veridical.cli import common
+from veridical.cli.common import shown
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def screen(monkeypatch):
     """A terminal that keeps what was written to it."""
     written = io.StringIO()
     terminal = Console(file=written, force_terminal=True, width=100, color_system=None)
-    monkeypatch.setattr(progress, "Console", lambda **_: terminal)
+    monkeypatch.setattr(common, "Console", lambda **_: terminal)
     return written
 
 
@@ -36,8 +36,8 @@ def test_results_stay_as_lines(screen):
 
 
 def test_each_thing_is_counted_anew(screen, monkeypatch):
-    bars, make = [], progress._bar
-    monkeypatch.setattr(progress, "_bar", lambda: bars.append(make()) or bars[-1])
+    bars, make = [], common._bar
+    monkeypatch.setattr(common, "_bar", lambda: bars.append(make()) or bars[-1])
     with shown() as watch:
         watch.tell("explaining", 12, 12, "40 model inputs")
         watch.tell("judging", 1, 30)
@@ -49,8 +49,8 @@ def test_each_thing_is_counted_anew(screen, monkeypatch):
 
 
 def test_a_job_that_ends_early_leaves_no_bar(screen, monkeypatch):
-    bars, make = [], progress._bar
-    monkeypatch.setattr(progress, "_bar", lambda: bars.append(make()) or bars[-1])
+    bars, make = [], common._bar
+    monkeypatch.setattr(common, "_bar", lambda: bars.append(make()) or bars[-1])
     with pytest.raises(KeyboardInterrupt), shown() as watch:
         watch.tell("training", 1, 3)
         assert bars[0].live.is_started

@@ -2,8 +2,8 @@
 
 import pytest
 
-from veridical.core.rationale import chosen, joined, share
-from veridical.core.values import Unit
+from veridical.core.rationale import chosen, joined
+from veridical.core.values import Unit, share
 
 SCORES = [0.05, 0.30, 0.10, 0.02, 0.25, 0.20, 0.03, 0.05]
 

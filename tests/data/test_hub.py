@@ -10,7 +10,8 @@ from huggingface_hub import constants
 
 from veridical.core.errors import InputError, UsageError
 from veridical.data import load
-from veridical.data.hub import hub_answers, offline_unless_reached, only_local
+from veridical.data.hub import hub_answers, offline_unless_reached
+from veridical.models.loader import only_local
 
 
 class Rows(list[dict[str, Any]]):

@@ -8,7 +8,7 @@ import pytest
 from veridical.core.errors import UsageError
 from veridical.core.values import Example
 from veridical.data import load
-from veridical.data.planted_vocabulary import topic
+from veridical.data.planted import topic
 
 RULES = ("keyword", "negation", "conjunction", "position", "shortcut")
 Found = tuple[int, list[int]]  # the class and the places of the words that decide it

@@ -2,7 +2,7 @@ import pytest
 
 from veridical.core.errors import UsageError
 from veridical.data import load
-from veridical.data.planted_vocabulary import topic
+from veridical.data.planted import topic
 
 
 def topic_of(text: str, topics: int, difficulty: str) -> tuple[int, str]:

@@ -1,6 +1,6 @@
 import pytest
 
-from veridical.data.planted_vocabulary import FILLERS, LEVELS, MOST_TOPICS, TOPICS, fillers, pseudo_word, topic
+from veridical.data.planted import FILLERS, LEVELS, MOST_TOPICS, TOPICS, fillers, pseudo_word, topic
 
 
 @pytest.mark.parametrize("difficulty", LEVELS)

@@ -7,7 +7,7 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 from veridical.core.values import PAIR, TEXT, Example, Unit
 from veridical.masking import Case
 from veridical.metrics import METRICS, RationaleAUC, RationaleAveragePrecision, measure
-from veridical.metrics.rationale_ranking import auc, average_precision
+from veridical.metrics.evidence import auc, average_precision
 from veridical.testing import check_metric, pair_classifier
 
 

@@ -11,7 +11,7 @@ from transformers import BartConfig, BartForSequenceClassification, FNetConfig, 
 from veridical.core.errors import ModelError, UnsupportedError
 from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS
-from veridical.masking.erasers import Pad
+from veridical.masking.erasure import Pad
 from veridical.models.loader import wrap
 from veridical.models.text_classifier import TextClassifier
 from veridical.testing.families import family

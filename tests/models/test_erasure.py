@@ -11,7 +11,7 @@ from torch import Tensor
 from veridical.core.errors import UnsupportedError
 from veridical.core.values import Example
 from veridical.masking.case import Case
-from veridical.masking.erasers import ERASERS
+from veridical.masking.erasure import ERASERS
 from veridical.models import Batch, Rows
 from veridical.models.text_classifier import TextClassifier
 from veridical.testing.families import DECODERS, FAMILIES, family

@@ -7,7 +7,7 @@ from transformers import BeitConfig, BeitForImageClassification
 
 from veridical.core.errors import InputError, ModelError
 from veridical.core.values import Example, Image
-from veridical.masking.erasers import ERASERS
+from veridical.masking.erasure import ERASERS
 from veridical.models.image_classifier import ImageClassifier
 from veridical.models.loader import wrap
 from veridical.models.new import start

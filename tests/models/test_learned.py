@@ -12,7 +12,8 @@ from safetensors.torch import load_file, save_file
 from veridical.core.errors import ModelError, StorageError, UnsupportedError
 from veridical.core.folders import COMPONENT_FILE
 from veridical.explainers import EXPLAINERS, LearnedMask
-from veridical.models.weights import WEIGHTS_FILE, check_made_for, fingerprint_of
+from veridical.models.classifier import fingerprint_of
+from veridical.models.weights import WEIGHTS_FILE, check_made_for
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS, Case
-from veridical.masking.ranking import places
+from veridical.masking.erasure import places
 from veridical.models.new import start
 from veridical.objectives import OBJECTIVES, CrossEntropy, Rationale
 from veridical.objectives.base import forward, prepare

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.values import Explanation, Image, Unit
-from veridical.report.colours import AGAINST, DARK, FOR, LIGHT, Paper, blend, contrast, depth, tint
 from veridical.report.drawing import (
     Answer,
     account,
@@ -25,8 +24,8 @@ from veridical.report.drawing import (
     strongest_words,
     unseen,
 )
-from veridical.report.markup import escaped
 from veridical.report.pictures import png
+from veridical.report.style import AGAINST, DARK, FOR, LIGHT, Paper, blend, contrast, depth, escaped, tint
 
 NASTY = "<script>alert(1)</script> \"q\" 'a' & &lt; </div> 😀 שלום\r\n\tnew  line " + "A" * 200
 VOID = {"meta", "image", "use", "br"}

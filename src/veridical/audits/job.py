@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
-from veridical.audits.explanations import AuditExplanations, MethodScores, Reasons, leave_out_misfits, model_itself
-from veridical.audits.measurement import (
-    MeasuringJob,
+from veridical.audits.card import write_cards
+from veridical.audits.explanations import (
+    AuditExplanations,
+    MethodScores,
+    Reasons,
+    Targets,
+    leave_out_misfits,
+    model_itself,
+)
+from veridical.audits.measurement import MeasuringJob, costs_once, measure_corpus, measure_documents
+from veridical.audits.plan import (
+    Methods,
+    Metrics,
+    Plan,
     audited_metric,
     corpus_tasks,
     document_tasks,
-    measure_corpus,
-    measure_documents,
+    methods_of,
+    metrics_of,
+    plan,
 )
-from veridical.audits.overview import costs_once, documents_of, likeness_of, warnings_about
-from veridical.audits.plan import Methods, Metrics, Plan, methods_of, metrics_of, plan
-from veridical.audits.publication import write_cards
-from veridical.audits.record import FLOOR, MODEL, Audit, AuditedMethod, Measurement
+from veridical.audits.record import FLOOR, MODEL, Audit, AuditedMethod, Document, Measurement
 from veridical.audits.sources import check_marks, human_job, only_gold, take_in
+from veridical.audits.statistics.findings import Agreement
+from veridical.audits.statistics.groups import agreement
 from veridical.audits.store import EXPLANATIONS, Journal, save_audit
 from veridical.core.errors import InputError, UnsupportedError, UsageError
 from veridical.core.files import ExplanationWriter, read, spec_key
 from veridical.core.progress import Watch
-from veridical.core.values import HUMAN, Example, Explanation
+from veridical.core.values import HUMAN, Example, Explanation, content_hash
 from veridical.explainers import Explainer
 from veridical.masking import Engine
 from veridical.metrics import METRICS
@@ -251,3 +262,53 @@ class _AuditJob:
             for method in self.methods
             if method.name != MODEL
         }
+
+
+_TOP = 0.25
+"""The share of the words of a text that count as its first words."""
+
+
+def documents_of(
+    examples: Sequence[Example], targets: Targets, methods: Sequence[MethodScores], judged: Container[str]
+) -> tuple[Document, ...]:
+    """The documents with an id among the `judged` ones, in the order of the examples."""
+    found = []
+    for example, target in ((each, target) for each in examples for target in targets.get(each.id, ())):
+        place = (example.id, target)
+        scored = next((method.scored[place] for method in methods if place in method.scored), None)
+        if scored is not None and scored.document in judged:
+            units, digest = len(scored.scores), content_hash(example.inputs)
+            found.append(Document(scored.document, target, units, example.label, scored.probability, digest))
+    return tuple(found)
+
+
+def likeness_of(methods: Sequence[MethodScores], documents: Sequence[Document]) -> Agreement | None:
+    """How many of their first words methods share, over the documents that all of them explain."""
+    scores = {
+        method.name: {scored.document: scored.scores.tolist() for scored in method.scored.values()}
+        for method in methods
+        if method.scored and method.name != MODEL
+    }
+    shared = [each.id for each in documents if all(each.id in found for found in scores.values())]
+    if len(scores) < 2 or not shared:
+        return None
+    values = agreement({name: [found[id] for id in shared] for name, found in scores.items()}, _TOP)
+    meaning = f"The share of their first {_TOP:.0%} of words that two methods have in common (Jaccard)."
+    return Agreement("top words", meaning, tuple(scores), tuple(tuple(row) for row in values.tolist()))
+
+
+def warnings_about(methods: Sequence[MethodScores]) -> Iterator[str]:
+    """What makes the scores themselves doubtful."""
+    for method in [each for each in methods if each.name != MODEL]:
+        flat = [scored.document for scored in method.scored.values() if not scored.scores.any()]
+        if flat:
+            where = f"in {len(flat):,} document{'s' * (len(flat) != 1)} ({_some(flat)})"
+            yield f"{method.name} scores every word 0 {where}: the order that was judged is that of the text."
+    cut = sorted({example for method in methods for (example, _), each in method.scored.items() if each.truncated})
+    if cut:
+        texts = "1 text was" if len(cut) == 1 else f"{len(cut):,} texts were"
+        yield f"{texts} longer than the model reads, and cut ({_some(cut)}). long='window' reads all."
+
+
+def _some(examples: Sequence[str]) -> str:
+    return ", ".join(examples[:3]) + (", ..." if len(examples) > 3 else "")

@@ -1,115 +1,28 @@
-"""What has to be measured, which metric for the scores of which method, and measuring it in portions."""
+"""Measuring in portions, and taking the time of methods."""
 
 from __future__ import annotations
 
-import hashlib
-import json
+import platform
+import time
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import torch
 from torch import Tensor
 
-from veridical.audits.explanations import MethodScores, Place, Reasons, Targets
-from veridical.audits.plan import AnyMetric
-from veridical.audits.record import FLOOR, MODEL, AuditedMetric, Measurement, Order
+from veridical.audits.explanations import Place, Reasons, Targets
+from veridical.audits.plan import MeasuringTask, digest
+from veridical.audits.record import Measurement
 from veridical.audits.store import Journal
 from veridical.core.errors import InputError, ModelError, VeridicalError
-from veridical.core.files.rows import spec_data
 from veridical.core.progress import Watch
-from veridical.core.values import Example
-from veridical.masking import Case, Engine
-from veridical.masking.ranking import places
-from veridical.metrics import METRICS, CorpusMetric, Measured, Metric, measure
+from veridical.core.values import Example, content_hash
+from veridical.masking import Case, Cost, Engine
+from veridical.masking.erasure import places
+from veridical.metrics import CorpusMetric, Metric, measure
+from veridical.run.explain import ExplainJob
 from veridical.run.job import Failure, Job, Result, charge, serially
-
-
-@dataclass(frozen=True)
-class MeasuringTask:
-    """One metric for the scores of one method, in one order; `name` is that of the metric in tables.
-
-    `precision` is that of the model, if it is asked: a number measured in another one is another number.
-    """
-
-    name: str
-    metric: AnyMetric
-    method: MethodScores
-    order: Order = "given"
-    precision: str = ""
-
-    def keys(self, documents: Sequence[Place]) -> dict[Place, str]:
-        """The key of each document that the method has explained: a hash of everything that its value depends on."""
-        scored = self.method.scored
-        own = {place: digest(self._kind, scored[place].content) for place in documents if place in scored}
-        if not isinstance(self.metric, CorpusMetric):
-            return own
-        # Each value depends on all the others: with one more document, all are measured anew.
-        return {place: digest(key, *own.values()) for place, key in own.items()}
-
-    def rows(self, documents: Sequence[Place], found: Measured) -> dict[Place, Measurement]:
-        """What was measured, by document."""
-        curves = [()] * len(documents) if found.curve is None else [tuple(curve) for curve in found.curve.tolist()]
-        return {
-            place: Measurement(
-                document=self.method.scored[place].document,
-                method=self.method.name,
-                metric=self.name,
-                value=float(found.values[index]),
-                order=self.order,
-                curve=curves[index],
-                details={name: float(values[index]) for name, values in found.details.items()},
-            )
-            for index, place in enumerate(documents)
-            if place in self.method.scored
-        }
-
-    @cached_property
-    def _kind(self) -> str:
-        spec = json.dumps(METRICS.spec(self.metric), sort_keys=True)
-        # The names are part of a row, and beside other methods a method may have another one.
-        return digest(spec, self.order, self.precision, self.name, self.method.name)
-
-
-def document_tasks(
-    metrics: Mapping[str, AnyMetric], methods: Sequence[MethodScores], reverse: bool, precision: str
-) -> Iterator[MeasuringTask]:
-    """The tasks of the metrics that judge documents one by one; with `reverse` also of reversed orders."""
-    for name, metric in metrics.items():
-        for method in [] if isinstance(metric, CorpusMetric) else methods:
-            if (method.name == MODEL) == (metric.subject == "model"):
-                yield MeasuringTask(name, metric, method, "given", precision)
-                if reverse and metric.ranks and method.name != FLOOR:
-                    yield MeasuringTask(name, metric, method, "reversed", precision)
-
-
-def corpus_tasks(metrics: Mapping[str, AnyMetric], methods: Sequence[MethodScores]) -> Iterator[MeasuringTask]:
-    """The tasks of the metrics that judge all explanations of a method together."""
-    for name, metric in metrics.items():
-        for method in methods if isinstance(metric, CorpusMetric) else []:
-            if method.name not in (FLOOR, MODEL):
-                yield MeasuringTask(name, metric, method)
-
-
-def audited_metric(name: str, metric: AnyMetric, steps: tuple[float, ...]) -> AuditedMetric:
-    """What an audit says of a metric; `steps` are what the points of its curves stand for."""
-    return AuditedMetric(
-        name=name,
-        spec=spec_data(METRICS.spec(metric)),
-        greater_is_better=metric.greater_is_better,
-        percent=metric.percent,
-        meaning=metric.meaning,
-        weakness=metric.weakness,
-        comparable=metric.comparable,
-        steps=steps,
-    )
-
-
-def digest(*parts: str) -> str:
-    """A hash of some texts."""
-    return hashlib.blake2b("|".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
 
 _OTHERWISE = "asked again, the model does not choose this target any more"
 """The last digits of an output may be others beside other texts, and a decision may depend on them."""
@@ -269,3 +182,75 @@ def _rows(
     for method, told in failed.items():
         why = " ".join(f"{', '.join(dict.fromkeys(names))}: {reason.rstrip('.')}." for reason, names in told.items())
         reasons.setdefault(example.id, {})[method] = why
+
+
+Costs = dict[str, float]
+"""Means per document: `seconds`, `forwards` and `backwards`."""
+
+
+def costs_once(job: ExplainJob, examples: Sequence[Example], journal: Journal, engine: Engine, watch: Watch) -> Costs:
+    """What a method costs on some documents. The journal keeps it, so that it is found out once on each machine."""
+    place = (str(job.settings), str(job.model.classifier.device), platform.node())
+    key = digest(job.key, *place, *(content_hash(example.inputs) for example in examples))
+    if key not in journal.times:
+        timing = time_method(job, examples, watch)
+        charge(engine.cost, timing.spent)
+        journal.time(key, timing.costs)
+    return journal.times[key]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What a method costs per document, and what finding that out has cost in all."""
+
+    costs: Costs
+    spent: Cost
+
+
+def time_method(job: ExplainJob, examples: Sequence[Example], watch: Watch) -> Timing:
+    """Means per document, without the prediction itself: `seconds` of wall time, `forwards` and `backwards` passes.
+
+    The method runs as it does when it explains: with the same precision, batches and target. The first document is
+    explained once before the clock starts, so that nobody pays for warming up.
+    """
+    spent, own, seconds, count = _explain(job, examples[0]).whole, Cost(), 0.0, 0
+    for example in examples:
+        watch.check()
+        done = _explain(job, example)
+        charge(spent, done.whole)
+        charge(own, done.scoring)
+        seconds, count = seconds + done.seconds, count + done.documents
+    costs = {"seconds": seconds / count, "forwards": own.forwards / count, "backwards": own.backwards / count}
+    return Timing(costs, spent)
+
+
+@dataclass(frozen=True)
+class _Explained:
+    """What an example costs in all, and what it costs and how long it takes after the prediction.
+
+    It is one document for each of its targets.
+    """
+
+    whole: Cost
+    scoring: Cost
+    seconds: float
+    documents: int
+
+
+def _explain(job: ExplainJob, example: Example) -> _Explained:
+    engine, device = job.settings.engine(), job.model.classifier.device
+    case = Case.bind(job.model.classifier, [example], target=job.target, engine=engine)
+    bound = replace(engine.cost)
+    _settle(device)
+    begin = time.perf_counter()
+    job.explainer.scores(case)
+    _settle(device)
+    seconds = time.perf_counter() - begin
+    forwards, backwards = engine.cost.forwards - bound.forwards, engine.cost.backwards - bound.backwards
+    return _Explained(engine.cost, Cost(forwards=forwards, backwards=backwards), seconds, len(case))
+
+
+def _settle(device: torch.device) -> None:
+    """Wait for what a device still has to do, or the clock would stop too early."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

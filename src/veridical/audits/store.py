@@ -18,7 +18,17 @@ import pyarrow.parquet as pq
 from veridical.audits.record import Audit, AuditedMethod, AuditedMetric, Document, Measurement
 from veridical.audits.statistics.findings import Agreement, plain
 from veridical.core.errors import InputError, StorageError
-from veridical.core.storage import LineFile, OutputLock, escape, is_whole, read_json, replacing, unescape, write_json
+from veridical.core.storage import (
+    LineFile,
+    OutputLock,
+    cannot_write,
+    escape,
+    is_whole,
+    read_json,
+    replacing,
+    unescape,
+    write_json,
+)
 
 _NAME = "measured.jsonl"
 
@@ -44,7 +54,7 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _cannot_write(self._path, error) from error
+            raise cannot_write(self._path, error, "what was measured before is safe") from error
         self._lock = OutputLock(self._path)
         try:
             self._open()
@@ -84,13 +94,13 @@ class Journal:
             self._file = LineFile(self._path)
             self._file.mend()
         except OSError as error:
-            raise _cannot_write(self._path, error) from error
+            raise cannot_write(self._path, error, "what was measured before is safe") from error
 
     def _append(self, lines: Iterable[Mapping[str, Any]]) -> None:
         try:
             self._file.append("".join(json.dumps(line, allow_nan=False) + "\n" for line in lines).encode())
         except OSError as error:
-            raise _cannot_write(self._path, error) from error
+            raise cannot_write(self._path, error, "what was measured before is safe") from error
 
     def _read(self) -> None:
         if not self._path.exists():
@@ -153,11 +163,6 @@ def _json(value: float) -> float | None:
 
 def _number_or_nan(value: float | None) -> float:
     return math.nan if value is None else float(value)
-
-
-def _cannot_write(path: Path, error: OSError) -> StorageError:
-    remedy = "Choose another folder, or free some space and run the same command again: it goes on from there."
-    return StorageError(f"cannot write {path}: {error.strerror or error}", remedy=remedy)
 
 
 AUDIT_FILE, ROWS, EXPLANATIONS = "audit.json", "rows.parquet", "explanations.parquet"

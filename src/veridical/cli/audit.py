@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from veridical.cli.options import PARTIAL, Bf16, Hold, Json, Long, Model, Tokens, Units, reading_settings
+from veridical.cli.common import PARTIAL, Bf16, Hold, Json, Long, Model, Tokens, Units, reading_settings
 
 if TYPE_CHECKING:
     from veridical.audits import Audit
@@ -51,9 +51,9 @@ def audit(
 
     Killed and started again, it goes on where it stopped. `--methods ""` audits files of explanations only.
     """
+    from veridical.audits.card.card import SUMMARY_FILE
     from veridical.audits.job import audit as job
-    from veridical.audits.publication import SUMMARY_FILE
-    from veridical.cli.progress import shown
+    from veridical.cli.common import shown
     from veridical.data import load
     from veridical.masking import Engine
     from veridical.models import Classifier
@@ -83,7 +83,7 @@ def audit(
 
 
 def _print(console: Console, done: Audit, summary: Summary, out: str) -> None:
-    from veridical.audits.publication import CARD_PAGE
+    from veridical.audits.card.card import CARD_PAGE
 
     for sentence in summary.verdict:
         console.print(Text(sentence))

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from veridical.cli.options import Hold, Json, Long, Model, Units, reading_settings
+from veridical.cli.common import Hold, Json, Long, Model, Units, reading_settings
 from veridical.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def check(
 
     Exit code 6 says that there is a problem, so that a script can stop; warnings end with 0.
     """
-    from veridical.cli.progress import shown
+    from veridical.cli.common import shown
     from veridical.data import load
     from veridical.models import Classifier
     from veridical.run.check import check as job

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from veridical.cli.options import Json, Seeds, options_from, seeds_of
+from veridical.cli.common import Json, Seeds, options_from, seeds_of
 from veridical.core.errors import UsageError
 from veridical.training import Schedule
 
@@ -49,7 +49,7 @@ def choose(
     Killed and started again, it goes on where it stopped. Test splits play no part in the choice.
     """
     from veridical.audits.statistics.findings import plain
-    from veridical.cli.progress import shown
+    from veridical.cli.common import shown
     from veridical.studies.choice import choose as job
 
     decides = _method_and_metric(by) if by is not None else {}

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from veridical.cli.options import Json
+from veridical.cli.common import Json
 
 if TYPE_CHECKING:
     from veridical.audits.statistics.findings import Comparison
@@ -26,7 +26,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Which of two models has the better reasons? Document by document, with tests; "cannot tell" is an answer."""
-    from veridical.audits.publication import check_ending, compare_folders, write_comparison_to
+    from veridical.audits.card import check_ending, compare_folders, write_comparison_to
     from veridical.audits.statistics.findings import plain
 
     if out:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from veridical.cli.options import PARTIAL, Bf16, Hold, Json, Long, Model, Tokens, Units, reading_settings
+from veridical.cli.common import PARTIAL, Bf16, Hold, Json, Long, Model, Tokens, Units, reading_settings
 
 if TYPE_CHECKING:
-    from veridical.run.sink import Explained
+    from veridical.run.explain import Explained
 
 
 def explain(
@@ -32,7 +32,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Explain the decisions on a data set. Killed and started again, it goes on where it stopped."""
-    from veridical.cli.progress import shown
+    from veridical.cli.common import shown
     from veridical.data import load
     from veridical.explainers import EXPLAINERS
     from veridical.masking import Engine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from veridical.cli.options import Json, Model, Seeds, options_from, seeds_of
+from veridical.cli.common import Json, Model, Seeds, options_from, seeds_of
 from veridical.cli.train import print_trained
 from veridical.core.errors import UsageError
 from veridical.core.extraction import Extraction
@@ -43,7 +43,7 @@ def fresh(
     Its reasons are then faithful by construction, and its accuracy says how good the rationales are. Killed and started
     again, it goes on where it stopped.
     """
-    from veridical.cli.progress import shown
+    from veridical.cli.common import shown
     from veridical.run.fresh import fresh as job
 
     with shown() as watch:

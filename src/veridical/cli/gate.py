@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from veridical.cli.options import Json
+from veridical.cli.common import Json
 from veridical.core.errors import UsageError
 
 if TYPE_CHECKING:

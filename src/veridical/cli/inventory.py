@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from veridical.cli.options import Json
+from veridical.cli.common import Json
 from veridical.core.errors import UsageError
 
 if TYPE_CHECKING:

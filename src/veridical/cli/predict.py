@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from veridical.cli.options import PARTIAL, Bf16, Json, Long, Model, reading_settings
+from veridical.cli.common import PARTIAL, Bf16, Json, Long, Model, reading_settings
 
 if TYPE_CHECKING:
     from veridical.run.predict import Prediction

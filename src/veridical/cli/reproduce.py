@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from veridical.cli.options import Json
+from veridical.cli.common import Json
 
 
 def reproduce(
@@ -29,7 +29,7 @@ def reproduce(
     """
     from rich.markdown import Markdown
 
-    from veridical.cli.progress import shown
+    from veridical.cli.common import shown
     from veridical.studies.reproduction import reproduce as job
     from veridical.studies.results import as_json as data_of
     from veridical.studies.results import markdown, table_file

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from veridical.cli.options import Hold, Json, Long, Seeds, Units, options_from, reading_settings, seeds_of
+from veridical.cli.common import Hold, Json, Long, Seeds, Units, options_from, reading_settings, seeds_of
 from veridical.training import Schedule
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a classifier and keep its best checkpoint. Killed and started again, it goes on from the last one."""
-    from veridical.cli.progress import shown
+    from veridical.cli.common import shown
     from veridical.run.train import train_seeds
 
     with shown() as watch:

@@ -25,6 +25,11 @@ class VeridicalError(Exception):
         """What is wrong and what to do about it, for lists where the place is said already."""
         return f"{self.problem}. {self.remedy}" if self.remedy else self.problem
 
+    @property
+    def told(self) -> dict[str, str | None]:
+        """All that the error says, by name."""
+        return {"problem": self.problem, "example": self.example, "field": self.field, "remedy": self.remedy}
+
     def __str__(self) -> str:
         where = [f"example {self.example}"] if self.example is not None else []
         where += [f"field {self.field!r}"] if self.field is not None else []

@@ -149,12 +149,11 @@ def _fit_limits(value: Any, hint: Any, place: Place) -> Any:
 
 def _fit_one_of(value: Any, choices: tuple[Any, ...], place: Place) -> Any:
     """The value as the first of the types that takes it."""
+    if value is None and type(None) in choices:
+        return None
+    kinds = [each for each in choices if each is not type(None)]
     problems = []
-    for choice in choices:
-        if choice is type(None):
-            if value is None:
-                return None
-            continue
+    for choice in sorted(kinds, key=lambda kind: _kind(kind)[0] is not Literal):  # `auto` first, then what has limits
         try:
             return fit(value, choice, place)
         except UsageError as problem:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from veridical.core.extraction import Shape, WordOrder
-from veridical.core.values import Unit
-
-TOLERANCE = 1e-9
-"""What a product of floating-point numbers may be off: without it, 0.1 of 30 words would be rounded up to 4."""
-
-
-def share(ratio: float, units: int) -> int:
-    """How many units a share of a text with so many is: rounded up, and at least 1."""
-    return max(1, math.ceil(ratio * units - TOLERANCE))
+from veridical.core.values import TOLERANCE, Unit, share
 
 
 def chosen(scores: Sequence[float], ratio: float, shape: Shape = "top-k", order: WordOrder = "text") -> list[int]:

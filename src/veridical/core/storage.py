@@ -1,4 +1,4 @@
-"""Files that are whole or not there at all, one writer at a time, and any Python text as valid Unicode.
+"""Files that are whole or not there at all, one writer at a time, a memory for failures, and any text as valid Unicode.
 
 A Python `str` may hold lone surrogates (a tweet cut in the middle of an emoji), which neither UTF-8 nor Arrow can.
 JSON's own escapes do not help: they would join two neighbouring surrogates into one character. So a surrogate is
@@ -11,14 +11,14 @@ import errno
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 from filelock import FileLock, Timeout
 
-from veridical.core.errors import StorageError
+from veridical.core.errors import InputError, StorageError, VeridicalError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -62,13 +62,16 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     return json.loads(unescape(Path(path).read_text(encoding="utf-8")))
 
 
-def cannot_write(path: Path, error: OSError) -> StorageError:
-    """The error for a file that the system refuses to write."""
-    reason = "the disk is full" if error.errno in _FULL else (error.strerror or str(error))
-    return StorageError(
-        f"cannot write {path}: {reason}",
-        remedy="Free some space or choose another place, and run the same command again.",
-    )
+def cannot_write(path: Path, error: OSError, safe: str = "") -> StorageError:
+    """The error for a file that the system refuses to write; `safe` says what was written before."""
+    is_full = error.errno in _FULL
+    reason = "the disk is full" if is_full else (error.strerror or str(error))
+    if not safe:
+        remedy = "Free some space or choose another place, and run the same command again."
+        return StorageError(f"cannot write {path}: {reason}", remedy=remedy)
+    first = "Free some space" if is_full else "Repair that"
+    remedy = f"{first} and run the same command again: it goes on from there."
+    return StorageError(f"cannot write {path}: {reason}; {safe}", remedy=remedy)
 
 
 class OutputLock:
@@ -182,3 +185,55 @@ def is_whole(line: bytes) -> bool:
         return isinstance(json.loads(line), dict)
     except ValueError:
         return False
+
+
+_FAILURES_FORMAT, _FAILURES_VERSION = "veridical-failures", 1
+
+
+class FailureFile:
+    """What failed by one spec, in `NAME.failures.json`; only whoever holds the lock of NAME may change it.
+
+    A failure is known again while the `content` of what failed is the same. Once that has changed, it is tried again.
+    """
+
+    def __init__(self, beside: Path, spec: str) -> None:
+        self._path = beside.with_name(beside.name + ".failures.json")
+        self._spec = spec
+        self._rows = _failures_in(self._path)
+
+    def known(self, id: str, content: str) -> InputError | None:
+        """Why this cannot be done, if that is known."""
+        row = self._rows.get((self._spec, id))
+        if row is None or row["content"] != content:
+            return None
+        return InputError(row["problem"], example=row["example"], field=row["field"], remedy=row["remedy"])
+
+    def remember(self, contents: Mapping[str, str], errors: Mapping[str, VeridicalError]) -> None:
+        """Replace what is known of some things, whose contents are given by id, by what came of them now."""
+        before = dict(self._rows)
+        for id, content in contents.items():
+            self._rows.pop((self._spec, id), None)
+            error = errors.get(id)
+            if isinstance(error, InputError):  # an error of the model may pass
+                self._rows[self._spec, id] = {"content": content, **error.told}
+        if self._rows != before:
+            self._write()
+
+    def _write(self) -> None:
+        if not self._rows:
+            self._path.unlink(missing_ok=True)
+            return
+        rows = [{"spec": spec, "id": id, **row} for (spec, id), row in self._rows.items()]
+        write_json(self._path, {"format": _FAILURES_FORMAT, "version": _FAILURES_VERSION, "failures": rows})
+
+
+def _failures_in(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """A row for each spec and id; none if the file is not there or cannot be read, for then all is tried again."""
+    try:
+        told = read_json(path)
+        if (told["format"], told["version"]) != (_FAILURES_FORMAT, _FAILURES_VERSION):
+            return {}
+        names = ("content", "problem", "example", "field", "remedy")
+        return {(row["spec"], row["id"]): {name: row[name] for name in names} for row in told["failures"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}

@@ -42,6 +42,15 @@ class Unit:
         )
 
 
+TOLERANCE = 1e-9
+"""What a product of floating-point numbers may be off: without it, 0.1 of 30 words would be rounded up to 4."""
+
+
+def share(ratio: float, units: int) -> int:
+    """How many units a share of an input with so many is: rounded up, and at least 1."""
+    return max(1, math.ceil(ratio * units - TOLERANCE))
+
+
 @dataclass(frozen=True, eq=False)
 class Image:
     """Pixels, height x width x channels, 0 to 255. Compared by content."""

@@ -6,7 +6,6 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -18,11 +17,6 @@ from veridical.data.rows import to_dataset
 from veridical.data.tables import Columns, Table, TableRow
 
 _SECONDS = 3.0
-
-
-def only_local(source: str) -> bool:
-    """Whether a model has to come from this machine: it is a folder, or the hub cannot be reached."""
-    return Path(source).is_dir() or not hub_answers()
 
 
 @contextmanager

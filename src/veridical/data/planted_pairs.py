@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar
 from veridical.core.component import Seed, Within, option
 from veridical.core.values import PAIR, TEXT, Example, Unit
 from veridical.data.dataset import Chance, Dataset, Source
-from veridical.data.planted import Difficulty, Length, Planted, Size, grow, lay_out, write
-from veridical.data.planted_vocabulary import MOST_TOPICS, fillers, topic
+from veridical.data.planted import MOST_TOPICS, Difficulty, Length, Planted, Size, fillers, grow, lay_out, topic, write
 
 LABELS = ("match", "mismatch")
 _FIRST = 2

@@ -2,7 +2,7 @@
 
 from veridical.core.registry import Registry
 from veridical.explainers.attention import Attention, AttentionAllLayers, AttentionLastLayer, ScaledAttention
-from veridical.explainers.base import Explainer, Scores
+from veridical.explainers.base import Explainer, Random, Scores
 from veridical.explainers.deep_lift import DeepLift
 from veridical.explainers.deep_shap import DeepSHAP
 from veridical.explainers.gradients import Gradient, InputXGradient
@@ -12,7 +12,6 @@ from veridical.explainers.learned_mask import LearnedMask
 from veridical.explainers.lime import Lime
 from veridical.explainers.lrp import LRP
 from veridical.explainers.occlusion import Occlusion
-from veridical.explainers.random import Random
 from veridical.models import Ability
 
 EXPLAINERS: Registry[Explainer] = Registry(

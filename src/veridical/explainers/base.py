@@ -1,15 +1,16 @@
-"""What every explainer is: settings, what it needs, what it costs, and `scores`."""
+"""What every explainer is: settings, what it needs, what it costs, and `scores`. The least of them scores by chance."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+import torch
 from torch import Tensor
 
-from veridical.core.component import Component
+from veridical.core.component import Component, Seed, option
 from veridical.masking import Case
 from veridical.models import Ability
 
@@ -77,3 +78,27 @@ class Explainer(Component, ABC):
     @abstractmethod
     def scores(self, case: Case) -> Scores:
         """The scores of a case's units."""
+
+
+@dataclass(frozen=True)
+class Random(Explainer):
+    """Independent draws, normal or uniform. Not an explanation: the baseline to compare explanations with."""
+
+    seed: Seed = option(0, SEED)
+    draw: Literal["normal", "uniform"] = option("normal", "Draw from a normal distribution, or evenly from 0 to 1.")
+    cost: ClassVar[str] = "none"
+    meaning: ClassVar[str] = "Nothing: it is chance."
+    weakness: ClassVar[str] = (
+        "It knows nothing of the model. A method that does not clearly beat it is of no use on your data."
+    )
+
+    def passes(self, units: int) -> int:
+        return 0
+
+    def scores(self, case: Case) -> Scores:
+        scores = torch.zeros(case.live.shape)
+        for index, units in enumerate(case.batch.units):
+            function = torch.randn if self.draw == "normal" else torch.rand
+            # Drawn from the example's own generator: its neighbours in a batch must not change its scores.
+            scores[index, : len(units)] = function(len(units), generator=case.generator(index, self.seed))
+        return Scores(scores)

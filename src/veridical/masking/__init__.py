@@ -2,6 +2,6 @@
 
 from veridical.masking.case import Case, Pieces, Scale
 from veridical.masking.engine import Cost, Engine
-from veridical.masking.erasers import ERASERS, Eraser, EraserName
+from veridical.masking.erasure import ERASERS, Eraser, EraserName
 
 __all__ = ["ERASERS", "Case", "Cost", "Engine", "Eraser", "EraserName", "Pieces", "Scale"]

@@ -13,7 +13,7 @@ from torch import Tensor
 from veridical.core.errors import ModelError
 from veridical.core.values import Example, Image
 from veridical.masking.engine import Engine
-from veridical.masking.erasers import ERASERS, Eraser
+from veridical.masking.erasure import ERASERS, Eraser
 from veridical.masking.questions import Pieces, RowQuestions, Scale, entries_of, targets_of
 from veridical.models import Batch, Classifier, Output, Rows
 from veridical.models.classifier import average_windows
@@ -70,15 +70,15 @@ class Case(RowQuestions):
         engine = engine or Engine()
         chosen = ERASERS.create(eraser)
         batch = classifier.encode(examples)
-        answers: dict[bytes, Tensor] = {}
+        answers: dict[bytes, Tensor] = {}  # kept for the case: the whole text is asked about again and again
         rows = engine.logits(classifier, batch.rows, answers)
         output = Output(average_windows(rows, batch.rows.owner, len(batch)))
         _check_finite(output, batch)
         engine.cost.queries += len(batch)
         example, targets = entries_of(classifier, batch, output, target)
-        if not torch.equal(example, torch.arange(len(batch))):
+        if not torch.equal(example, torch.arange(len(batch))):  # several labels: an example stands there for each
             batch, output = batch.repeated(example), Output(output.logits[example])
-        asked = torch.ones(len(batch), dtype=torch.long)
+        asked = torch.ones(len(batch), dtype=torch.long)  # the prediction itself
         return cls(
             classifier=classifier,
             batch=batch,
@@ -174,6 +174,7 @@ class Case(RowQuestions):
             digest.update(
                 value.pixels.tobytes() if isinstance(value, Image) else value.encode("utf-8", "surrogatepass")
             )
+        # A seed has 63 bits: one more would be a negative number to torch.
         return torch.Generator().manual_seed(int.from_bytes(digest.digest()[:8], "big") >> 1)
 
     def _require_eraser(self) -> None:
@@ -181,7 +182,7 @@ class Case(RowQuestions):
 
     def _portions(self, example: Tensor) -> Iterator[slice]:
         """Slices of the questions whose rows fit in memory at once."""
-        windows = self._windows[example]
+        windows = self._windows[example]  # [N], the rows that each question takes
         start = 0
         while start < len(example):
             fitting = int((windows[start:].cumsum(0) <= _ROWS_AT_ONCE).sum())
@@ -197,7 +198,7 @@ class Case(RowQuestions):
     def _rows_for(self, example: Tensor) -> tuple[Rows, Tensor]:
         """The rows of each question's example, and the question each row belongs to."""
         owner = self.batch.rows.owner
-        if len(owner) == len(self):
+        if len(owner) == len(self):  # no example has more than one window
             return self.batch.rows.select(example), torch.arange(len(example))
         of = [torch.nonzero(owner == index)[:, 0] for index in range(len(self))]
         index = torch.cat([of[which] for which in example.tolist()])

@@ -5,10 +5,9 @@ from veridical.metrics.aopc import AOPC, NormalisedAOPC
 from veridical.metrics.attack import Attack
 from veridical.metrics.base import CorpusMetric, Measured, Metric, Need, measure
 from veridical.metrics.decisions import DecisionFlip, PostHocAccuracy, PredictionAgreement
-from veridical.metrics.erasure import Comprehensiveness, Sufficiency
-from veridical.metrics.evidence import ReasonsOnTop
+from veridical.metrics.erasure import Comprehensiveness, LogOdds, Sufficiency
+from veridical.metrics.evidence import RationaleAUC, RationaleAveragePrecision, ReasonsOnTop
 from veridical.metrics.leave_one_out_tau import LeaveOneOutTau
-from veridical.metrics.log_odds import LogOdds
 from veridical.metrics.pos_importance import PosImportance
 from veridical.metrics.rationale_overlap import (
     RationaleF1,
@@ -17,7 +16,6 @@ from veridical.metrics.rationale_overlap import (
     RationaleRecall,
     RationaleRecallAtK,
 )
-from veridical.metrics.rationale_ranking import RationaleAUC, RationaleAveragePrecision
 from veridical.metrics.stability import Stability
 
 METRICS: Registry[Metric | CorpusMetric] = Registry(

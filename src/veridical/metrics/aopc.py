@@ -11,7 +11,7 @@ from torch import Tensor
 
 from veridical.core.component import Presets, Within, option
 from veridical.masking import Case, EraserName
-from veridical.masking.ranking import places, top
+from veridical.masking.erasure import places, top
 from veridical.metrics.base import Measured, Metric, Need
 from veridical.metrics.erasure import whole
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from veridical.core.component import Count, Presets, Share, option
 from veridical.masking import Case, EraserName
-from veridical.masking.ranking import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share, top
+from veridical.masking.erasure import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share, top
 from veridical.metrics.base import Measured, Metric, Need
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from veridical.core.component import Count, Presets, Share, option
 from veridical.masking import Case
-from veridical.masking.ranking import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share
+from veridical.masking.erasure import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share
 from veridical.metrics.base import Measured, Metric, Need
 from veridical.metrics.evidence import Field, gold, is_stop_word, judged
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from veridical.core.component import Count, Presets, Share, Within, option
 from veridical.core.errors import InputError
 from veridical.core.values import Example, Explanation, Unit
-from veridical.masking.ranking import NEUTRAL, levels, places, share
+from veridical.masking.erasure import NEUTRAL, levels, places, share
 from veridical.metrics.base import CorpusMetric, Measured, Need
 from veridical.metrics.evidence import Keep, kept, marked
 from veridical.metrics.similarity import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -261,3 +262,14 @@ def average_windows(logits: Tensor, owner: Tensor, count: int) -> Tensor:
     total = logits.new_zeros(count, logits.shape[-1]).index_add(0, owner, logits)
     windows = torch.bincount(owner, minlength=count).clamp(min=1)
     return total / windows[:, None].to(total.dtype)
+
+
+def fingerprint_of(weights: Mapping[str, Tensor], parts: Mapping[str, str] | None = None) -> str:
+    """A hash of some weights, and of the fingerprints of `parts` that belong to them."""
+    digest = hashlib.sha256()
+    for name, values in sorted(weights.items()):
+        digest.update(name.encode())
+        digest.update(values.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
+    for name, fingerprint in sorted((parts or {}).items()):
+        digest.update(f"{name}={fingerprint}".encode())
+    return digest.hexdigest()[:16]

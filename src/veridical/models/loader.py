@@ -22,7 +22,7 @@ from veridical.core.component import unknown
 from veridical.core.errors import ModelError, StorageError, UsageError
 from veridical.core.folders import TrainRecord, read_record
 from veridical.data import to_train_on
-from veridical.data.hub import only_local
+from veridical.data.hub import hub_answers
 from veridical.models.architecture import quietly
 from veridical.models.black_box import BlackBox
 from veridical.models.classifier import Classifier, Origin, learned_with
@@ -207,3 +207,8 @@ def _cannot_load(source: str, error: Exception) -> ModelError:
     if not Path(source).is_dir():
         reason = f"there is no such folder, and of the hub: {reason}"
     return ModelError(f"cannot load {source}: {reason.rstrip('.')}", remedy=_where_models_come_from)
+
+
+def only_local(source: str) -> bool:
+    """Whether a model has to come from this machine: it is a folder, or the hub cannot be reached."""
+    return Path(source).is_dir() or not hub_answers()

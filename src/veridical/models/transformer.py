@@ -21,12 +21,11 @@ from transformers import PreTrainedModel
 from veridical.core.errors import ModelError, StorageError, UsageError
 from veridical.models.architecture import TRANSFORMER, check_head, is_multi_label, labels_of, public_name, quietly
 from veridical.models.batch import Output, Rows
-from veridical.models.classifier import EXPLAINERS_FOLDER, Classifier, learned_with
+from veridical.models.classifier import EXPLAINERS_FOLDER, Classifier, fingerprint_of, learned_with
 from veridical.models.weights import (
     WEIGHTS_FILE,
     Weights,
     check_replacements,
-    fingerprint_of,
     read_weights,
     with_other_weights,
 )

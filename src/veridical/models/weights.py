@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from os import PathLike
@@ -20,6 +19,7 @@ from veridical.core.component import Component
 from veridical.core.errors import ModelError, UnsupportedError, UsageError
 from veridical.core.folders import MADE_FOR
 from veridical.core.storage import replacing
+from veridical.models.classifier import fingerprint_of
 
 WEIGHTS_FILE = "weights.safetensors"
 """The weights of a learned component, beside its options."""
@@ -30,17 +30,6 @@ Weights = Mapping[str, Tensor]
 """Tensors by their names."""
 
 T = TypeVar("T")
-
-
-def fingerprint_of(weights: Weights, parts: Mapping[str, str] | None = None) -> str:
-    """A hash of some weights, and of the fingerprints of `parts` that belong to them."""
-    digest = hashlib.sha256()
-    for name, values in sorted(weights.items()):
-        digest.update(name.encode())
-        digest.update(values.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
-    for name, fingerprint in sorted((parts or {}).items()):
-        digest.update(f"{name}={fingerprint}".encode())
-    return digest.hexdigest()[:16]
 
 
 def write_weights(folder: str | PathLike[str], weights: Weights) -> None:

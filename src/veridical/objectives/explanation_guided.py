@@ -15,7 +15,7 @@ from veridical.explainers.deep_lift import contributions
 from veridical.explainers.gradients import aggregate, input_gradient
 from veridical.explainers.integrated_gradients import quadrature
 from veridical.masking import ERASERS, Case
-from veridical.masking.ranking import places, share
+from veridical.masking.erasure import places, share
 from veridical.models import Ability, Output, Rows
 from veridical.objectives.base import CrossEntropy, Objective
 from veridical.objectives.portion import kl, mean_over_examples, portion

@@ -15,7 +15,7 @@ from veridical.core.values import Example
 from veridical.explainers.attention import last_cls
 from veridical.explainers.gradients import input_gradient
 from veridical.masking import ERASERS, Case, EraserName
-from veridical.masking.ranking import places, share, top
+from veridical.masking.erasure import places, share, top
 from veridical.models import Ability, Classifier, Rows
 from veridical.objectives.base import CrossEntropy, Objective, check_soft
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from veridical.core.values import HUMAN, IMAGE, PAIR, TEXT, Explanation, Image, Label, gives_labels
-from veridical.report.colours import hue, tint
-from veridical.report.markup import TEMPLATES
 from veridical.report.pictures import Picture, picture
+from veridical.report.style import TEMPLATES, hue, tint
 
 _NAMES = {TEXT: "Text", PAIR: "Second text", IMAGE: "Image"}
 _TINTED, _LINED = 0.01, 0.1  # shares of the greatest score from which a word gets a tint, and a line under it

@@ -14,7 +14,7 @@ from veridical.core.files import spec_key
 from veridical.core.storage import text_file
 from veridical.core.values import HUMAN, Explanation
 from veridical.report.drawing import Heading, drawing, heading
-from veridical.report.markup import TEMPLATES
+from veridical.report.style import TEMPLATES
 
 
 @dataclass

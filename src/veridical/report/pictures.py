@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from veridical.core.values import Image, Unit
-from veridical.report.colours import FOR, hexadecimal, hue, tint
+from veridical.report.style import FOR, hexadecimal, hue, tint
 
 _COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}  # channels -> PNG colour type
 _WIDTH = 240  # pixels on the screen

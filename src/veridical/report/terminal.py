@@ -12,8 +12,8 @@ from rich.style import Style
 from rich.text import Text
 
 from veridical.core.values import HUMAN, Explanation, Image
-from veridical.report.colours import DARK, LIGHT, Paper, blend, hexadecimal
 from veridical.report.drawing import account, greatest, heading, segments, strongest_words, unseen
+from veridical.report.style import DARK, LIGHT, Paper, blend, hexadecimal
 
 # Escape sequences in a text could move the cursor or rename the window; surrogates cannot be printed at all.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -1,21 +1,23 @@
-"""Explain examples: a few at once from Python, thousands to a file."""
+"""Explain examples: a few at once from Python, thousands to a file, with what failed remembered beside it."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from veridical.core.errors import InputError
 from veridical.core.files import ExplanationWriter, spec_key
-from veridical.core.files.rows import TARGETS
+from veridical.core.files.rows import TARGETS, Key
 from veridical.core.progress import Watch
-from veridical.core.values import Example, Explanation
+from veridical.core.storage import FailureFile
+from veridical.core.values import Example, Explanation, content_hash
 from veridical.explainers import EXPLAINERS, Explainer, Scores
-from veridical.masking import Case, Engine
+from veridical.masking import Case, Cost, Engine
 from veridical.run.handle import Model, ModelHandle
 from veridical.run.job import (
     EngineSettings,
@@ -30,7 +32,6 @@ from veridical.run.job import (
     data_name,
     serially,
 )
-from veridical.run.sink import Explained, ExplanationSink, ResultSink
 
 Method = str | PathLike[str] | Explainer
 """A method of explanation: its name with or without options, the folder of one that was learned, or an object."""
@@ -197,3 +198,88 @@ def _cut_message(examples: Sequence[str]) -> str:
     return (
         f"{len(examples)} texts are longer than the model reads and were cut: {named}. long='window' reads them whole."
     )
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What an explaining job did, what went wrong, and the cost.
+
+    `written` counts explanations, of which an example may have several; `resumed` counts the examples of which all
+    explanations were there before.
+    """
+
+    written: int
+    resumed: int
+    failures: tuple[Failure, ...]
+    truncated: tuple[str, ...]
+    cost: Cost = field(default_factory=Cost)
+
+
+class ExplanationSink(Protocol):
+    """Takes explanations to a file at `path`.
+
+    `seen` has the id and the spec key of each example that it holds with all targets, and `begun` the targets that it
+    holds of others.
+    """
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def seen(self) -> set[Key]: ...
+
+    @property
+    def begun(self) -> dict[Key, set[str]]: ...
+
+    def write(self, explanations: Iterable[Explanation]) -> None:
+        """Keep some more."""
+        ...
+
+
+class ResultSink:
+    """Takes results of one spec into a file: writes what was missing there, and remembers what failed."""
+
+    def __init__(self, writer: ExplanationSink, spec: str) -> None:
+        self.done = {example for example, key in writer.seen if key == spec}
+        self._begun = {example: set(targets) for (example, key), targets in writer.begun.items() if key == spec}
+        self._writer = writer
+        self._failures = FailureFile(writer.path, spec)
+        self._failed: dict[str, Failure] = {}
+        self._truncated: list[str] = []
+        self._written = 0
+        self._cost = Cost()
+
+    def is_done(self, portion: list[Example]) -> bool:
+        """Whether each example is in the file, or known to fail."""
+        missing = [example for example in portion if example.id not in self.done]
+        known = {example.id: self._failures.known(example.id, content_of(example)) for example in missing}
+        self._failed |= {id: Failure(id, error) for id, error in known.items() if error is not None}
+        return None not in known.values()
+
+    def take(self, portion: list[Example], result: Result[Explanation]) -> None:
+        """Keep what came of a portion."""
+        made = [each for each in result.made if not self._has(each)]
+        self._writer.write(made)
+        failed = {failure.example_id: failure for failure in result.failures}
+        errors = {id: each.error for id, each in failed.items()}
+        self._failures.remember({each.id: content_of(each) for each in portion}, errors)
+        self._failed |= failed
+        cut = [each.example_id for each in made if each.measures["truncated_units"]]
+        self._truncated += dict.fromkeys(cut)  # once, however many targets an example has
+        self._written += len(made)
+        charge(self._cost, result.cost)
+
+    def _has(self, made: Explanation) -> bool:
+        """Whether the file held an explanation when the job began."""
+        return made.example_id in self.done or made.target in self._begun.get(made.example_id, ())
+
+    def account(self, wanted: Sequence[Example]) -> Explained:
+        """What was done for some examples in all."""
+        resumed = sum(example.id in self.done for example in wanted)
+        failures = tuple(self._failed[example.id] for example in wanted if example.id in self._failed)
+        return Explained(self._written, resumed, failures, tuple(self._truncated), self._cost)
+
+
+def content_of(example: Example) -> str:
+    """All of an example that its failure could depend on."""
+    return f"{content_hash(example.inputs)} {example.label!r}"

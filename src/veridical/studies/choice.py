@@ -17,7 +17,7 @@ from veridical.audits import Audit
 from veridical.audits.job import audit
 from veridical.audits.plan import methods_of, metrics_of
 from veridical.audits.statistics.findings import Contrast, plain
-from veridical.audits.statistics.tables import contrasts
+from veridical.audits.statistics.summary import contrasts
 from veridical.core.errors import UsageError
 from veridical.core.folders import RunRecord
 from veridical.core.progress import Watch

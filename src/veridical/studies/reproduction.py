@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from veridical.audits import Audit
-from veridical.audits.publication import compare_folders
+from veridical.audits.card import compare_folders
 from veridical.core.component import unknown
 from veridical.core.extraction import Extraction
 from veridical.core.folders import RunRecord

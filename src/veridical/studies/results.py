@@ -15,7 +15,7 @@ import numpy as np
 from veridical.audits import Audit
 from veridical.audits.record import FLOOR
 from veridical.audits.statistics.findings import Contrast, plain
-from veridical.audits.statistics.tables import contrasts, turned_around
+from veridical.audits.statistics.summary import contrasts, turned_around
 from veridical.core.storage import write_json, write_text
 from veridical.studies.choice import Floats, aligned
 from veridical.studies.study import Study, written_data_set, written_preset

@@ -17,7 +17,7 @@ from veridical.core.files import ExplanationWriter, read_all
 from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Engine, Eraser
-from veridical.masking.erasers import positions
+from veridical.masking.erasure import positions
 from veridical.models import Classifier
 from veridical.models.weights import Learned
 from veridical.objectives import OBJECTIVES, CrossEntropy, Objective, Sum

@@ -11,7 +11,7 @@ import pytest
 from veridical.audits import Audit, AuditedMetric, Document, Measurement
 from veridical.audits.statistics.findings import Removal
 from veridical.audits.statistics.groups import breakdown, curves, flip_curves, lengths, removals
-from veridical.audits.statistics.tables import table
+from veridical.audits.statistics.summary import table
 
 Make = Callable[..., Audit]
 

@@ -12,7 +12,7 @@ import pytest
 from veridical.audits import Audit, AuditedMetric
 from veridical.audits.statistics.findings import MetricTable
 from veridical.audits.statistics.samples import holm
-from veridical.audits.statistics.tables import contrasts, table, turned_around
+from veridical.audits.statistics.summary import contrasts, table, turned_around
 
 CLEAR = np.linspace(0.1, 0.3, 20)
 NOISE = np.random.default_rng(0).normal(0.01, 0.1, 20)

@@ -1,4 +1,4 @@
-"""Report cards of audits and comparisons, as pages and as Markdown."""
+"""Report cards of audits: as pages, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment
 
-from veridical.audits.card.plots import agreement_figures, curve_figures, difference_blocks, metric_blocks
+from veridical.audits.card.plots import agreement_figures, curve_figures, metric_blocks
 from veridical.audits.card.sections import (
     ExplanationsByMethod,
     Section,
@@ -23,8 +24,8 @@ from veridical.audits.card.sections import (
     kendall_pairs,
     kind_tables,
     methods_of,
-    metric_specs,
     shown_documents,
+    to_show,
 )
 from veridical.audits.numbers import (
     NONE,
@@ -42,23 +43,64 @@ from veridical.audits.numbers import (
     score,
     unit,
 )
-from veridical.audits.record import FLOOR, Audit, AuditedMetric
+from veridical.audits.record import FLOOR, Audit, AuditedMetric, document_id
 from veridical.audits.statistics.findings import (
     Cell,
-    Comparison,
     Contrast,
-    Difference,
     Estimate,
     MetricTable,
     Removal,
     Summary,
     plain,
 )
-from veridical.core.storage import text_file
-from veridical.report.markup import environment
+from veridical.audits.store import EXPLANATIONS, load_audit
+from veridical.core.files import read, spec_key
+from veridical.core.storage import text_file, write_json, write_text
+from veridical.core.values import Explanation
+from veridical.report.style import environment
+
+AnyPath = str | os.PathLike[str]
+CARD_PAGE, CARD_MARKDOWN, SUMMARY_FILE = "card.html", "card.md", "summary.json"
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+
+
+def publish(folder: AnyPath) -> Summary:
+    """Write the card of an audit's folder anew. An audit has written it already, when it ended."""
+    path = Path(folder)
+    audit = load_audit(path)
+    write_cards(audit, lambda documents: _explanations(audit, path, documents), path)
+    return audit.summary
+
+
+def write_cards(audit: Audit, explanations: Callable[[set[str]], ExplanationsByMethod], folder: Path) -> None:
+    """Write the card of an audit as a page, as Markdown and as JSON.
+
+    `explanations` gives those of some documents by method: the page shows a few of them.
+    """
+    summary = audit.summary
+    write_card(audit, summary, explanations(to_show(audit, summary)), folder / CARD_PAGE)
+    write_text(folder / CARD_MARKDOWN, card_markdown(audit, summary))
+    write_json(folder / SUMMARY_FILE, summary_json(audit, summary))
+
+
+def _explanations(audit: Audit, folder: Path, documents: Container[str]) -> dict[str, list[Explanation]]:
+    """The explanations of some documents, by method, from the file of an audit."""
+    found: dict[str, list[Explanation]] = {method.name: [] for method in audit.methods}
+    for name, document, explanation in explanations_by_method(audit, folder):
+        if document in documents:
+            found[name].append(explanation)
+    return found
+
+
+def explanations_by_method(audit: Audit, folder: Path) -> Iterator[tuple[str, str, Explanation]]:
+    """The explanations of an audit's file, each with the name of its method and the id of its document."""
+    names = {spec_key(method.spec): method.name for method in audit.methods}
+    for explanation in read(folder / EXPLANATIONS):
+        name = names.get(spec_key(explanation.spec))
+        if name is not None:
+            yield name, document_id(explanation.example_id, explanation.target, audit.model), explanation
 
 
 def card_markdown(audit: Audit, summary: Summary) -> str:
@@ -67,28 +109,13 @@ def card_markdown(audit: Audit, summary: Summary) -> str:
         f"# Audit of {safe(audit.model_name)} on {safe(audit.data)}",
         counted(len(audit.documents), "document"),
         *(safe(each) for each in summary.verdict),
-        _list("Keep in mind", (*audit.warnings, *summary.warnings)),
-        _list("Not measured", _items(audit.skipped)),
-        _list("Documents that failed", _items(audit.failure_reasons)),
+        bullets("Keep in mind", (*audit.warnings, *summary.warnings)),
+        bullets("Not measured", named_items(audit.skipped)),
+        bullets("Documents that failed", named_items(audit.failure_reasons)),
         *_scores(audit, summary),
         *(_removal(audit, each) for each in summary.removals),
         _cost(audit),
-        _specs(audit.metrics),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def comparison_markdown(comparison: Comparison) -> str:
-    """The comparison of two models."""
-    parts = [
-        f"# {safe(comparison.first)} or {safe(comparison.second)}?",
-        f"{counted(comparison.documents, 'shared document')} of {safe(comparison.data)}. "
-        f"First: {safe(comparison.first)}. Second: {safe(comparison.second)}.",
-        *(safe(each) for each in comparison.verdict),
-        _list("Keep in mind", comparison.warnings),
-        _list("Not compared", _items(comparison.left_out)),
-        *(part for metric in comparison.metrics for part in _differences(comparison, metric)),
-        _specs(comparison.metrics),
+        spec_block(audit.metrics),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -98,16 +125,19 @@ def safe(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", _UNPRINTABLE.sub(" ", text))
 
 
-def _items(told: Mapping[str, str]) -> list[str]:
+def named_items(told: Mapping[str, str]) -> list[str]:
+    """Things by name with what is said of each, as one text each."""
     return [f"{what}: {why}" for what, why in told.items()]
 
 
-def _list(title: str, items: Iterable[str]) -> str:
+def bullets(title: str, items: Iterable[str]) -> str:
+    """A list under a title, each item once; nothing for no items."""
     lines = "\n".join(f"- {safe(each)}" for each in dict.fromkeys(items))
     return f"**{title}**\n\n{lines}" if lines else ""
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose columns are numbers, but for the first."""
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
 
@@ -118,7 +148,7 @@ def _scores(audit: Audit, summary: Summary) -> Iterator[str]:
     metrics = [audit.metric(each.metric) for each in summary.tables]
     methods = methods_of(audit)
     yield "## Scores"
-    yield _table(["Metric", *map(safe, methods)], map(partial(_row, methods), summary.tables, metrics))
+    yield markdown_table(["Metric", *map(safe, methods)], map(partial(_row, methods), summary.tables, metrics))
     yield (
         f"Mean with 95% interval; n where documents are undefined. **Bold**: best, or cannot be told apart from the "
         f"best. †: better than {FLOOR}, significant after Holm's correction."
@@ -133,13 +163,14 @@ def _row(methods: Sequence[str], table: MetricTable, metric: AuditedMetric) -> l
 def _cell(cell: Cell | None, table: MetricTable, metric: AuditedMetric) -> str:
     if cell is None:
         return "not measured"
-    number = _estimate(cell, metric)
+    number = estimate(cell, metric)
     shown = f"**{number}**" if cell.method in table.best else number
     counts = f" n {cell.scored:,}" if cell.undefined else ""
     return f"{shown}{' †' if cell.beats_floor else ''}{counts}"
 
 
-def _estimate(found: Cell | Estimate | Contrast, metric: AuditedMetric) -> str:
+def estimate(found: Cell | Estimate | Contrast, metric: AuditedMetric) -> str:
+    """A mean with its interval, where it has one."""
     around = interval(found.low, found.high, metric)
     return score(found.mean, metric) + ("" if around == NONE else f" ({around})")
 
@@ -149,7 +180,7 @@ def _removal(audit: Audit, found: Removal) -> str:
     rows = [
         [safe(each.eraser), _ranked(audit.metric(each.metric), each.methods, each.means)] for each in found.rankings
     ]
-    return f"## Does the ranking survive?\n\n{_table(head, rows)}"
+    return f"## Does the ranking survive?\n\n{markdown_table(head, rows)}"
 
 
 def _ranked(metric: AuditedMetric, methods: Sequence[str], means: Sequence[float]) -> str:
@@ -163,24 +194,10 @@ def _cost(audit: Audit) -> str:
     rows = (
         [safe(each.name), *(amount(each.costs.get(kind, float("nan"))) for kind in kinds)] for each in audit.methods
     )
-    return f"## Cost per document\n\n{_table(['Method', *map(safe, kinds)], rows)}"
+    return f"## Cost per document\n\n{markdown_table(['Method', *map(safe, kinds)], rows)}"
 
 
-def _differences(comparison: Comparison, metric: AuditedMetric) -> Iterator[str]:
-    found = [each for each in comparison.differences if each.metric == metric.name]
-    head = ["Method", "First", "Second", "Difference", "p after Holm", "n", "Verdict", "Documents needed"]
-    yield f"## {safe(metric.name)} {arrow(metric)}{unit(metric)}"
-    yield _table(head, (_difference(each, metric) for each in found))
-
-
-def _difference(each: Difference, metric: AuditedMetric) -> list[str]:
-    found = each.contrast
-    numbers = [_estimate(measured, metric) for measured in (each.first, each.second, found)]
-    verdict = found.verdict if found.verdict == "cannot tell" else f"**{found.verdict}**"
-    return [safe(each.method), *numbers, p_value(found.adjusted), f"{found.n:,}", verdict, documents_needed(found)]
-
-
-def _specs(metrics: Sequence[AuditedMetric]) -> str:
+def spec_block(metrics: Sequence[AuditedMetric]) -> str:
     """How the numbers were made: without that, none may be printed."""
     lines = [json.dumps({metric.name: metric.spec}, ensure_ascii=True, default=str) for metric in metrics]
     # Data cannot end the block early: no line of it can begin with the fence.
@@ -204,26 +221,12 @@ def write_card(
         "audit": audit,
         "summary": summary,
         "caveats": _caveats(audit, summary),
-        "places": _places(audit.metrics),
+        "places": spec_places(audit.metrics),
         "versions": audit.versions,
         "sections": [each for each in _card_sections(audit, summary, explanations or {}) if each.shown],
     }
     with text_file(path) as page:
         page.writelines(TEMPLATES.get_template("card.html").generate(values))
-
-
-def write_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> None:
-    """Write the comparison as one HTML file; it appears only when it is complete."""
-    values = {
-        "title": f"{comparison.first} or {comparison.second}?",
-        "comparison": comparison,
-        "caveats": {"Keep in mind": comparison.warnings, "Not compared": _told(comparison.left_out)},
-        "places": _places(comparison.metrics),
-        "versions": {},
-        "sections": [each for each in _comparison_sections(comparison) if each.shown],
-    }
-    with text_file(path) as page:
-        page.writelines(TEMPLATES.get_template("comparison.html").generate(values))
 
 
 def summary_json(audit: Audit, summary: Summary) -> dict[str, Any]:
@@ -254,14 +257,6 @@ def _card_sections(audit: Audit, summary: Summary, explained: ExplanationsByMeth
     ]
 
 
-def _comparison_sections(comparison: Comparison) -> list[Section]:
-    return [
-        Section("differences", "Metric by metric", difference_blocks(comparison)),
-        Section("likeness", "Do both models give the same reasons?", comparison.likeness),
-        Section("specs", "How every number was made", metric_specs(comparison.metrics)),
-    ]
-
-
 def _caveats(audit: Audit, summary: Summary) -> dict[str, Sequence[str]]:
     """What to keep in mind, by heading."""
     warnings = dict.fromkeys((*audit.warnings, *summary.warnings))
@@ -269,16 +264,12 @@ def _caveats(audit: Audit, summary: Summary) -> dict[str, Sequence[str]]:
         warnings |= {f"{FLOOR} was not audited, so there is no floor to compare with.": None}
     return {
         "Keep in mind": list(warnings),
-        "Not measured": _told(audit.skipped),
-        "Documents that failed": _told(audit.failure_reasons),
+        "Not measured": named_items(audit.skipped),
+        "Documents that failed": named_items(audit.failure_reasons),
     }
 
 
-def _told(reasons: Mapping[str, str]) -> list[str]:
-    return [f"{what}: {why}" for what, why in reasons.items()]
-
-
-def _places(metrics: Sequence[AuditedMetric]) -> dict[str, int]:
+def spec_places(metrics: Sequence[AuditedMetric]) -> dict[str, int]:
     """Where the spec of each metric stands, so that every number can lead to it."""
     return {metric.name: place for place, metric in enumerate(metrics, start=1)}
 

@@ -14,10 +14,8 @@ from veridical.audits.record import FLOOR, Audit, AuditedMetric
 from veridical.audits.statistics.findings import (
     Agreement,
     Cell,
-    Comparison,
     Contrast,
     Curve,
-    Difference,
     Estimate,
     FlipCurve,
     MetricTable,
@@ -55,15 +53,6 @@ class MetricBlock:
 
 
 @dataclass(frozen=True)
-class DifferenceBlock:
-    """The differences between two models by one metric, each with a dot on a strip; `axis` stands over the strips."""
-
-    metric: AuditedMetric
-    axis: Markup
-    rows: tuple[tuple[Difference, Markup], ...]
-
-
-@dataclass(frozen=True)
 class Figure:
     """A plot and its caption: a name, a few `words`, and the metric whose spec tells how its numbers were made."""
 
@@ -91,18 +80,6 @@ def _metric_block(audit: Audit, table: MetricTable) -> MetricBlock:
     axis, strips = dots([dot(cell.method, cell, metric) for cell in cells], FLOOR, *floor)
     rows = (MetricRow(cell, strip, checks.get(cell.method)) for cell, strip in zip(cells, strips, strict=True))
     return MetricBlock(metric, table, axis, tuple(rows))
-
-
-def difference_blocks(comparison: Comparison) -> list[DifferenceBlock]:
-    """The differences by each metric, the floor last."""
-    return [_difference_block(comparison, metric) for metric in comparison.metrics]
-
-
-def _difference_block(comparison: Comparison, metric: AuditedMetric) -> DifferenceBlock:
-    found = [each for each in comparison.differences if each.metric == metric.name]
-    found.sort(key=lambda each: each.method == FLOOR)
-    axis, strips = dots([dot(each.method, each.contrast, metric) for each in found], FLOOR, 0.0)
-    return DifferenceBlock(metric, axis, tuple(zip(found, strips, strict=True)))
 
 
 def curve_figures(audit: Audit, summary: Summary) -> list[Figure]:

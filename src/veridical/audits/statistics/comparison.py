@@ -12,7 +12,7 @@ from veridical.audits.numbers import listed, needed, number, probability
 from veridical.audits.record import Audit, AuditedMethod, AuditedMetric, Document
 from veridical.audits.statistics.findings import Comparison, Difference
 from veridical.audits.statistics.samples import Numbers, estimates
-from veridical.audits.statistics.tables import contrasts
+from veridical.audits.statistics.summary import contrasts
 from veridical.audits.statistics.verdicts import changes, key, method_spec
 from veridical.core.errors import InputError
 

@@ -16,7 +16,7 @@ from veridical.audits.statistics.findings import Agreement, Curve, FlipCurve, Me
 from veridical.audits.statistics.samples import Numbers, estimates
 from veridical.audits.statistics.verdicts import key
 from veridical.core.errors import InputError
-from veridical.core.rationale import share
+from veridical.core.values import share
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,7 @@ def _flips(audit: Audit, metric: str, method: str) -> FlipCurve:
     values, flipped = audit.values(metric, method), audit.detail("flipped", metric, method)
     scored = ~np.isnan(values) & ~np.isnan(flipped)
     where = np.sort(values[scored & (flipped > 0)])
+    # How many decisions have flipped by each share of the grid; the tolerance counts one that flips exactly there.
     counts, n = np.searchsorted(where, _GRID + _TOLERANCE, side="right"), int(scored.sum())
     shares = tuple(float(share) for share in _GRID.round(2))
     return FlipCurve(metric, method, shares, tuple(float(count / max(n, 1)) for count in counts), n)
@@ -125,8 +126,10 @@ def _settings(metric: AuditedMetric) -> str:
 
 def _removal(metrics: Sequence[AuditedMetric], tables: Sequence[MetricTable]) -> Removal:
     scored = [{cell.method for cell in table.cells if cell.order == "given" and cell.scored} for table in tables]
+    # Only what every eraser has scored can be ranked; the floor has no place in a ranking of methods.
     methods = sorted(set.intersection(*scored) - {FLOOR})
     rankings = tuple(_ranking(metric, table, methods) for metric, table in zip(metrics, tables, strict=True))
+    # Stricter than being first: a method that no eraser can tell from its best.
     best = [method for method in tables[0].best if method in methods and all(method in each.best for each in tables)]
     tops = {ranking.methods[:1] for ranking in rankings}
     return Removal(metrics[0].kind, rankings, _kendall(rankings, methods), tuple(best), len(tops) == 1)
@@ -145,6 +148,7 @@ def _kendall(rankings: Sequence[Ranking], methods: Sequence[str]) -> tuple[tuple
 
 
 def _tau(one: np.ndarray, other: np.ndarray) -> float:
+    # Tau-b, which corrects for equal means.
     return float(stats.kendalltau(one, other).statistic) if len(one) > 1 else np.nan
 
 
@@ -179,7 +183,8 @@ def _overlaps(scores: Numbers, ratio: float) -> Numbers:
     first = np.argsort(-scores, axis=1, kind="stable")[:, :count]  # equal scores keep their order in the text
     on_top = np.zeros(scores.shape)
     np.put_along_axis(on_top, first, 1.0, axis=1)
-    shared = on_top @ on_top.T
+    shared = on_top @ on_top.T  # [M, M], the size of each intersection
+    # Both sets have `count` members, so their union has 2 count - shared.
     overlaps: Numbers = shared / (2 * count - shared)
     return overlaps
 

@@ -8,8 +8,7 @@ scan with pandas, DuckDB or Spark; `.jsonl` can be read by eye, by `jq`, and lin
     >>> for explanation in read("why.parquet"): ...
 """
 
-from veridical.core.files.reader import read, read_all
+from veridical.core.files.explanation_file import ExplanationWriter, convert, read, read_all
 from veridical.core.files.rows import spec_key
-from veridical.core.files.writer import ExplanationWriter, convert
 
 __all__ = ["ExplanationWriter", "convert", "read", "read_all", "spec_key"]

@@ -14,8 +14,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from veridical.core.errors import InputError
-from veridical.core.files import problems
-from veridical.core.files.rows import FORMAT, VERSION, FileRow, from_row, numbers_as_json, spec_data
+from veridical.core.files.rows import (
+    FORMAT,
+    VERSION,
+    FileRow,
+    bad_line,
+    check_version,
+    from_row,
+    not_ours,
+    numbers_as_json,
+    spec_data,
+)
 from veridical.core.storage import escape, is_whole, unescape
 from veridical.core.values import Explanation
 
@@ -68,8 +77,8 @@ def check_header(file: BinaryIO, path: Path) -> dict[str, Any]:
     except ValueError:
         header = {}
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise problems.not_ours(path)
-    problems.check_version(path, header.get("version"))
+        raise not_ours(path)
+    check_version(path, header.get("version"))
     return header
 
 
@@ -105,7 +114,7 @@ def rows(path: Path, specs: dict[str, Any], file: BinaryIO | None = None) -> Ite
         if "spec_key" in line:
             specs[line["spec_key"]] = line.get("spec", {})
         elif line.get("spec") not in specs:
-            raise problems.bad_line(path, number, f"it refers to the unknown spec {line.get('spec')!r}")
+            raise bad_line(path, number, f"it refers to the unknown spec {line.get('spec')!r}")
         else:
             yield number, line
 
@@ -117,9 +126,9 @@ def explanations(path: Path, file: BinaryIO | None = None) -> Iterator[Explanati
         try:
             explanation = from_row(row, specs[row["spec"]])
         except KeyError as error:
-            raise problems.bad_line(path, number, f"it has no {error}") from error
+            raise bad_line(path, number, f"it has no {error}") from error
         except (TypeError, ValueError, AttributeError, InputError) as error:
-            raise problems.bad_line(path, number, str(error)) from error
+            raise bad_line(path, number, str(error)) from error
         yield explanation
 
 
@@ -127,9 +136,9 @@ def _load_line(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         value = load(line)
     except ValueError as error:
-        raise problems.bad_line(path, number, str(error)) from error
+        raise bad_line(path, number, str(error)) from error
     if not isinstance(value, dict):
-        raise problems.bad_line(path, number, "it is not an object")
+        raise bad_line(path, number, "it is not an object")
     return value
 
 

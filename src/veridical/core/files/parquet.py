@@ -13,8 +13,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from veridical.core.files import problems
-from veridical.core.files.rows import FORMAT, VERSION, FileRow, RowKey, from_row, targets_of
+from veridical.core.files.rows import (
+    FORMAT,
+    VERSION,
+    FileRow,
+    RowKey,
+    check_version,
+    damaged,
+    from_row,
+    missing,
+    not_ours,
+    targets_of,
+    unreadable,
+)
 from veridical.core.storage import escape, unescape
 from veridical.core.values import Explanation
 
@@ -62,19 +73,19 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
     try:
         file = pq.ParquetFile(path)
     except FileNotFoundError:
-        raise problems.missing(path) from None
+        raise missing(path) from None
     except pa.ArrowInvalid as error:
         with path.open("rb") as raw:  # a cut-off Parquet file still has its first four bytes
             ours = raw.read(4) == b"PAR1"
-        raise (problems.damaged(path, str(error)) if ours else problems.not_ours(path)) from None
+        raise (damaged(path, str(error)) if ours else not_ours(path)) from None
     except OSError as error:
-        raise problems.unreadable(path, error) from None
+        raise unreadable(path, error) from None
     with file:
         _check(file, path)
         try:
             yield file
         except (pa.ArrowInvalid, pa.ArrowIOError) as error:
-            raise problems.damaged(path, str(error).splitlines()[0]) from None
+            raise damaged(path, str(error).splitlines()[0]) from None
 
 
 def specs(file: pq.ParquetFile) -> dict[str, Any]:
@@ -163,8 +174,8 @@ def _metadata(file: pq.ParquetFile) -> dict[bytes, bytes]:
 def _check(file: pq.ParquetFile, path: Path) -> None:
     found = _metadata(file)
     if found.get(_FORMAT) != FORMAT.encode() or not found.get(_VERSION, b"").isdigit():
-        raise problems.not_ours(path)
-    problems.check_version(path, int(found[_VERSION]))
+        raise not_ours(path)
+    check_version(path, int(found[_VERSION]))
 
 
 def _cells_of(row: FileRow) -> FileRow:

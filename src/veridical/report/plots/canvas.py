@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from veridical.report.colours import INK, LINE, PAPER, SOFT
-from veridical.report.markup import escaped
+from veridical.report.style import INK, LINE, PAPER, SOFT, escaped
 
 # Series differ by colour, dash and marker, so that a grey print or a colour-blind eye loses nothing. The colours are
 # those of Okabe and Ito, without the yellow, which vanishes on white paper.

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from veridical.report.colours import LINE, SOFT
-from veridical.report.markup import escaped
 from veridical.report.plots.canvas import (
     Axis,
     PlotArea,
@@ -23,6 +21,7 @@ from veridical.report.plots.canvas import (
     svg,
     text,
 )
+from veridical.report.style import LINE, SOFT, escaped
 
 _WIDTH, _HEIGHT = 560.0, 320.0
 _LABEL = 15.0  # the height of a name beside its line

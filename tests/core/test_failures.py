@@ -6,8 +6,8 @@ import pytest
 
 from veridical import Example, Image
 from veridical.core.errors import InputError, ModelError
-from veridical.run.job import Failure
-from veridical.run.sink import FailureFile
+from veridical.core.storage import FailureFile
+from veridical.run.explain import content_of
 
 BLANK = Example("7", {"text": " "}, "positive")
 ERROR = InputError("there are no words", example="7", field="text", remedy="Fill it.")
@@ -20,16 +20,15 @@ def place(tmp_path):
 
 def remembered(place, example=BLANK, spec="first", error=ERROR):
     file = FailureFile(place, spec)
-    file.remember([example], [Failure(example.id, error)])
+    file.remember({example.id: content_of(example)}, {example.id: error})
     return file
 
 
 def test_a_failure_is_known_again_with_its_words(place):
     remembered(place)
-    found = FailureFile(place, "first").known(BLANK)
-    assert found.example_id == "7"
-    assert isinstance(found.error, InputError)
-    assert str(found.error) == str(ERROR)
+    found = FailureFile(place, "first").known(BLANK.id, content_of(BLANK))
+    assert isinstance(found, InputError)
+    assert str(found) == str(ERROR)
     assert place.with_name("why.parquet.failures.json").exists()
 
 
@@ -45,15 +44,15 @@ def test_a_failure_is_known_again_with_its_words(place):
 )
 def test_another_example_is_tried(place, changed):
     remembered(place)
-    assert FailureFile(place, "first").known(changed) is None
+    assert FailureFile(place, "first").known(changed.id, content_of(changed)) is None
 
 
 def test_each_spec_has_failures_of_its_own(place):
     remembered(place)
-    assert FailureFile(place, "second").known(BLANK) is None
+    assert FailureFile(place, "second").known(BLANK.id, content_of(BLANK)) is None
     remembered(place, spec="second")
-    assert FailureFile(place, "first").known(BLANK)
-    assert FailureFile(place, "second").known(BLANK)
+    assert FailureFile(place, "first").known(BLANK.id, content_of(BLANK))
+    assert FailureFile(place, "second").known(BLANK.id, content_of(BLANK))
 
 
 def test_an_error_of_the_model_is_not_remembered(place):
@@ -64,10 +63,10 @@ def test_an_error_of_the_model_is_not_remembered(place):
 def test_what_went_well_is_forgotten(place):
     remembered(place)
     remembered(place, Example("9", {"text": ""}))
-    FailureFile(place, "first").remember([BLANK], [])
-    assert FailureFile(place, "first").known(BLANK) is None
-    assert FailureFile(place, "first").known(Example("9", {"text": ""}))
-    FailureFile(place, "first").remember([Example("9", {"text": ""})], [])
+    FailureFile(place, "first").remember({"7": content_of(BLANK)}, {})
+    assert FailureFile(place, "first").known(BLANK.id, content_of(BLANK)) is None
+    assert FailureFile(place, "first").known(Example("9", {"text": ""}).id, content_of(Example("9", {"text": ""})))
+    FailureFile(place, "first").remember({"9": content_of(Example("9", {"text": ""}))}, {})
     assert not list(place.parent.iterdir())
 
 
@@ -83,10 +82,10 @@ def test_a_file_of_another_kind_is_passed_over(place, change):
     remembered(place)
     file = place.with_name("why.parquet.failures.json")
     file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
-    assert FailureFile(place, "first").known(BLANK) is None
+    assert FailureFile(place, "first").known(BLANK.id, content_of(BLANK)) is None
 
 
 def test_half_a_surrogate_pair_is_written_and_found(place):
     odd = Example("cut \ud83d off", {"text": "\udc00"})
     remembered(place, odd)
-    assert FailureFile(place, "first").known(odd)
+    assert FailureFile(place, "first").known(odd.id, content_of(odd))

@@ -20,7 +20,7 @@ from veridical.audits.card.card import TEMPLATES as CARD_TEMPLATES
 from veridical.core.values import Explanation, Unit
 from veridical.report import write_page
 from veridical.report.drawing import fragment
-from veridical.report.markup import TEMPLATES, escaped
+from veridical.report.style import TEMPLATES, escaped
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"report": TEMPLATES, "audits/card": CARD_TEMPLATES}

@@ -1,4 +1,4 @@
-"""Options that several commands share, and options that are made of the fields of a settings class."""
+"""What commands share: options, options that are made of the fields of a settings class, and the progress bar."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from veridical.core.component import Option, check_options, options_of
 from veridical.core.errors import UsageError
+from veridical.core.progress import Progress as Told
+from veridical.core.progress import Watch
 
 PARTIAL = 7
 """The exit code of a job that is done but for some examples."""
@@ -114,3 +119,41 @@ def reading_settings(units: str | None, hold: str | None, long: str | None) -> d
         if value is not None and value not in allowed[name]:
             raise UsageError(f"--{name} cannot be {value!r}", remedy=f"It is one of: {', '.join(allowed[name])}.")
     return {name: value for name, value in said.items() if value is not None}
+
+
+@contextmanager
+def shown() -> Iterator[Watch]:
+    """A watch for a job: what it tells is a bar, and results that a person may want to keep are lines.
+
+    The bar vanishes when the job ends, well or not.
+    """
+    with _bar() as bar:
+        task, doing = bar.add_task("", total=None, note=""), ""
+
+        def listen(told: Told) -> None:
+            nonlocal task, doing
+            if told.what != doing:  # a new bar for another thing: its times begin anew
+                bar.remove_task(task)
+                task, doing = bar.add_task(told.what, total=told.total, note=""), told.what
+            if told.is_result:
+                line = f"{told.what}, {told.done}/{told.total}  {told.note}"
+                bar.console.print(line, highlight=False, markup=False, soft_wrap=True)
+            else:
+                bar.update(task, completed=told.done, note=told.note)
+
+        yield Watch(listen)
+
+
+def _bar() -> Progress:
+    """A bar with counts and times."""
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    )
