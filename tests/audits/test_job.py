@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from veridical import Engine, Example, explain, load_data
-from veridical.audits import overview, publication
-from veridical.audits.card import publish
+from veridical.audits import measurement
+from veridical.audits.card import card, publish
 from veridical.audits.job import audit
 from veridical.audits.measurement import backwards
 from veridical.audits.statistics import summary
@@ -388,11 +388,11 @@ def test_everything_is_made_and_read_once(classifier, tmp_path, monkeypatch, res
     counts = {
         "explanation file read": counted(monkeypatch, explanation_file, "_from_parquet"),
         "explanation file written": counted(monkeypatch, parquet, "write"),
-        "audit read": counted(monkeypatch, publication, "load_audit"),
+        "audit read": counted(monkeypatch, card, "load_audit"),
         "weights hashed": counted_property(monkeypatch, type(classifier), "fingerprint"),
         "specs made": counted(monkeypatch, ModelHandle, "explanation_spec"),
         "statistics made": counted(monkeypatch, summary, "summarise"),
-        "times taken": counted(monkeypatch, overview, "time_method"),
+        "times taken": counted(monkeypatch, measurement, "time_method"),
     }
     assert audit(classifier, *asked, out=tmp_path, timed=1).summary.verdict
     assert {what: len(calls) for what, calls in counts.items()} == {

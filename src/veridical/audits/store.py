@@ -54,7 +54,7 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise cannot_write(self._path, error, "what was measured before is safe") from error
+            raise cannot_write(self._path, error) from error
         self._lock = OutputLock(self._path)
         try:
             self._open()
@@ -94,7 +94,7 @@ class Journal:
             self._file = LineFile(self._path)
             self._file.mend()
         except OSError as error:
-            raise cannot_write(self._path, error, "what was measured before is safe") from error
+            raise cannot_write(self._path, error) from error
 
     def _append(self, lines: Iterable[Mapping[str, Any]]) -> None:
         try:
