@@ -29,7 +29,7 @@ def ours(settings: str) -> Callable[[Game, int, int], ShapleyEstimate]:
     """Our explainer on a model that answers from the game's table."""
 
     def estimate(game: Game, budget: int, seed: int) -> ShapleyEstimate:
-        case = Case.bind(_classifier(game), [Example.of(" ".join(_words(game)))], target="yes")
+        case = bound(game)
         explainer = EXPLAINERS.create(f"kernel-shap({settings}samples={budget}, output={game.scale}, seed={seed})")
         try:
             scores = explainer.scores(case).values[0]
@@ -38,6 +38,11 @@ def ours(settings: str) -> Callable[[Game, int, int], ShapleyEstimate]:
         return scores.double().numpy(), int(case.asked[0])
 
     return estimate
+
+
+def bound(game: Game) -> Case:
+    """A case that answers from the game's table."""
+    return Case.bind(_classifier(game), [Example.of(" ".join(_words(game)))], target="yes")
 
 
 def captum(game: Game, budget: int, seed: int) -> ShapleyEstimate:

@@ -52,12 +52,17 @@ def exact_game(classifier: Classifier, example: Example, scale: Scale) -> Game:
         print(f"  asking about all {2**words} subsets of {words} words ...", flush=True)
         every = (np.arange(2**words)[:, None] >> np.arange(words)) & 1 > 0  # [2^M, M]
         _save(path, _logits(case, every))
-    table = _scaled(case, np.load(path), scale)
+    return table_game(_scaled(case, np.load(path), scale), scale)
+
+
+def table_game(table: np.ndarray, scale: Scale = "logit") -> Game:
+    """The game whose values of all subsets are known, [2^M]; bit i of an index says whether word i is there."""
+    words = len(table).bit_length() - 1
 
     def ask(keep: np.ndarray) -> np.ndarray:
         return table[keep @ (1 << np.arange(words))]
 
-    return Game(words, ask, shapley(table, words), scale, {"words": words, "questions": 2**words})
+    return Game(words, ask, shapley(table, words), scale, {"words": words, "questions": len(table)})
 
 
 def sampled_game(classifier: Classifier, example: Example, questions: int) -> Game:

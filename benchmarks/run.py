@@ -15,6 +15,7 @@ import accuracy
 import auditing
 import figures
 import foundation
+import margins
 import scaling
 from workload import CACHE, Sizes
 
@@ -25,6 +26,7 @@ PARTS = {
     "foundation": foundation,
     "explainers": explainers,
     "accuracy": accuracy,
+    "margins": margins,
     "scaling": scaling,
     "audit": auditing,
     "training": training,

@@ -24,7 +24,8 @@ from veridical.models.new import start
 from veridical.objectives import OBJECTIVES
 from veridical.run.handle import versions
 from veridical.training import Schedule
-from veridical.training.fit import fit, remove_checkpoints
+from veridical.training.checkpoints import remove_checkpoints
+from veridical.training.fit import fit
 
 CACHE = Path(__file__).parent / ".cache"
 """The trained model, tables of values and ferret's environment; may be deleted at any time."""
@@ -56,6 +57,8 @@ class Sizes:
     long_budgets: tuple[int, ...] = (50, 100, 400, 1600)
     seeds: int = 3
     long_seeds: int = 2
+    margin_games: int = 6
+    margin_seeds: int = 16
     words: tuple[int, ...] = (10, 30, 100, 200, 400)
     documents: tuple[int, ...] = (10, 30, 100, 300, 1000)
     only: str = ""
@@ -68,6 +71,7 @@ class Sizes:
         small = {"rounds": 1, "texts": 2, "samples": 90, "steps": 8, "occlusion_texts": 4, "many_documents": 6}
         small |= {"engine_texts": 4, "many_questions": 1000, "training_batches": 1}
         small |= {"bf16_texts": 4, "train_on": 64, "reference": 400, "seeds": 2, "long_seeds": 1}
+        small |= {"margin_games": 2, "margin_seeds": 1}
         tuples = {"exact_words": (8, 9), "long_words": (14,), "budgets": (50, 100, 200), "long_budgets": (100, 200)}
         tuples |= {"words": (10, 25), "documents": (3, 10)}
         return cls(**small, **tuples, writes=False)  # type: ignore[arg-type]

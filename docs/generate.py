@@ -1,4 +1,4 @@
-"""Fill the generated parts of the documentation from the code.
+"""Fill the generated parts of the documentation from the code, and write the rows that `veridical list` shows.
 
     python docs/generate.py            write them
     python docs/generate.py --check    change nothing; exit 1 and name the files that are out of date
@@ -34,7 +34,7 @@ from veridical.core.errors import VeridicalError
 from veridical.core.files.parquet import SCHEMA
 from veridical.core.registry import Registry
 from veridical.data import DATASETS
-from veridical.data.tables import Columns
+from veridical.data.columns import Columns
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS
 from veridical.metrics import METRICS
@@ -43,7 +43,8 @@ from veridical.metrics.attack_lists import LISTS
 from veridical.metrics.pos_importance import TAGGERS
 from veridical.objectives import OBJECTIVES
 from veridical.objectives.salience import SALIENCES
-from veridical.run.inventory import TABLES, option_rows, written_default, written_value
+from veridical.run.catalogue import STORED, InventoryRow, option_rows, written_default, written_value
+from veridical.run.inventory import TABLES
 from veridical.training import Schedule
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -91,8 +92,7 @@ def table(rows: Sequence[dict[str, str]], columns: Sequence[str] | None = None) 
 
 def listed(name: str, *columns: str) -> str:
     """A table of `veridical list`, without what plug-ins of this machine add."""
-    rows = [row for row in TABLES[name]() if name not in REGISTRIES or _is_ours(REGISTRIES[name], row["name"])]
-    return table(rows, columns or None)
+    return table(_built_in(name), columns or None)
 
 
 def options(cls: type) -> str:
@@ -135,6 +135,33 @@ def measured_growth(figure: str, alt: str) -> str:
     found = _results("scaling")
     tables = [_growth(found[size], size) for size in ("words", "documents") if found.get(size)]
     return _measured(found, figure, alt, tables)
+
+
+def measured_faithfulness(name: str) -> str:
+    """What each method reached by each metric on some data, the best by the first metric on top."""
+    found = _results(f"faithfulness-{name}")
+    if not found:
+        return "*Not measured yet: `python benchmarks/faithfulness.py` does it.*"
+    first, up = next((metric, told["greater is better"]) for metric, told in found["metrics"].items())
+    ordered = sorted(found["rows"], key=lambda row: row["metrics"][first]["mean"], reverse=up)
+    rows = [
+        {"method": f"`{row['method']}`", "questions": f"{row['queries']:,.0f}"}
+        | {_directed(metric, told): _reached(row["metrics"][metric], told) for metric, told in found["metrics"].items()}
+        for row in ordered
+    ]
+    told = f"{found['documents']} documents of `{found['data']}`, {len(found['models'])} models"
+    return f"{table(rows)}\n\n{told}. Measured on {found['time']} with veridical {found['versions']['veridical']}."
+
+
+def _directed(metric: str, told: dict[str, Any]) -> str:
+    return f"{metric} ({'higher' if told['greater is better'] else 'lower'} is better)"
+
+
+def _reached(found: dict[str, float], told: dict[str, Any]) -> str:
+    """A mean, with a sign where it is no better than chance (=) or worse (-)."""
+    better = found["above chance"] > 0 if told["greater is better"] else found["above chance"] < 0
+    sign = "" if found["p"] < 0.05 and better else " (-)" if found["p"] < 0.05 else " (=)"
+    return f"{found['mean']:.3f}{sign}"
 
 
 def data_in_detail() -> str:
@@ -226,6 +253,9 @@ PARTS: dict[str, Callable[[], str]] = {
         "Seconds per document, one line per method, on logarithmic scales: at the left they grow with the words of a "
         "document, at the right they stay level, or fall, with the number of documents.",
     ),
+    "bench-margins": lambda: measured_ratios("margins"),
+    "bench-faithfulness": lambda: measured_faithfulness("sst2"),
+    "bench-plausibility": lambda: measured_faithfulness("movies"),
     "metric-tools": metric_tools,
     "data": lambda: listed("data", "name", "what it is", "task", "splits", "where"),
     "data-in-detail": data_in_detail,
@@ -242,6 +272,15 @@ PARTS: dict[str, Callable[[], str]] = {
     "file-columns": file_columns,
     "python": python_names,
 }
+
+
+def stored_rows() -> str:
+    """What the package knows of its own components without loading them, as JSON."""
+    return json.dumps({name: _built_in(name) for name in TABLES if name != "data"}, indent=1) + "\n"
+
+
+def _built_in(name: str) -> list[InventoryRow]:
+    return [row for row in TABLES[name]() if name not in REGISTRIES or _is_ours(REGISTRIES[name], row["name"])]
 
 
 def _ours(registry: Registry[Any]) -> list[str]:
@@ -405,8 +444,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a file is out of date")
     check = parser.parse_args(arguments).check
     with bare_environment():
-        new = {page: filled(page.read_text(encoding="utf-8")) for page in pages()}
-    stale = [page for page, text in new.items() if page.read_text(encoding="utf-8") != text]
+        new = {page: filled(page.read_text(encoding="utf-8")) for page in pages()} | {STORED: stored_rows()}
+    stale = [page for page, text in new.items() if not page.exists() or page.read_text(encoding="utf-8") != text]
     for page in stale:
         if not check:
             page.write_text(new[page], encoding="utf-8")

@@ -40,3 +40,28 @@ def moods():
         return [[0.9 if word in text.split() else 0.2 for word in words.values()] for text in texts]
 
     return Classifier.load(probabilities, labels=list(words), multi_label=True, name="moods")
+
+
+class Service:
+    """A function that answers so many calls, and none after that until it is started again."""
+
+    def __init__(self):
+        self.error, self.calls_left, self.asked = ConnectionError("no answer"), 10**9, 0
+
+    def __call__(self, texts):
+        self.asked += 1
+        if self.calls_left <= 0:
+            raise self.error
+        self.calls_left -= 1
+        likely = [0.1 + 0.8 * (sum(map(ord, text)) % 89) / 89 for text in texts]  # any text has its own answer
+        return [[each, 1 - each] for each in likely]
+
+    def classifier(self):
+        from veridical import Classifier
+
+        return Classifier.load(self, labels=["no", "yes"], name="service")
+
+
+@pytest.fixture
+def service():
+    return Service()

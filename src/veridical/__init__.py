@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from veridical.audits.statistics.summary import summarise
     from veridical.audits.store import load_audit
     from veridical.core.component import Component, option
-    from veridical.core.errors import VeridicalError
+    from veridical.core.errors import VeridicalError, VeridicalWarning
     from veridical.core.extraction import Extraction
     from veridical.core.files import ExplanationWriter, convert
     from veridical.core.files import read_all as read
@@ -105,6 +105,7 @@ _HOMES = {
     "ModelHandle": "veridical.run.handle",
     "Progress": "veridical.core.progress",
     "VeridicalError": "veridical.core.errors",
+    "VeridicalWarning": "veridical.core.errors",
     "Watch": "veridical.core.progress",
 }
 
@@ -142,6 +143,7 @@ __all__ = [
     "Summary",
     "Unit",
     "VeridicalError",
+    "VeridicalWarning",
     "Watch",
     "audit",
     "check",

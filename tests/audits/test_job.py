@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from veridical import Engine, Example, explain, load_data
-from veridical.audits import measurement
+from veridical.audits import timing
 from veridical.audits.card import card, publish
 from veridical.audits.job import audit
 from veridical.audits.measurement import backwards
@@ -169,6 +169,11 @@ def test_one_class_and_scores_of_zero_are_audited_and_said():
     model = Formula.linear({"good": 2.0, "day": 0.1, "a": 0.0})
     found = audit(model, ["good day", "a a"], "gradient, occlusion(output=logit)", FLIP, timed=0)
     assert any("occlusion(output=logit) scores every word 0 in 1 document (1)" in each for each in found.warnings)
+
+
+def test_scores_that_do_not_add_up_are_said_to(classifier):
+    found = audit(classifier, load_data(DATA), "deep-lift, deep-lift(preset=captum)", FLIP, timed=0)
+    assert ["complete=false" in each for each in found.warnings if " miss " in each] == [True]
 
 
 def test_explanations_from_a_file_are_judged_like_a_method(classifier, tmp_path):
@@ -392,7 +397,7 @@ def test_everything_is_made_and_read_once(classifier, tmp_path, monkeypatch, res
         "weights hashed": counted_property(monkeypatch, type(classifier), "fingerprint"),
         "specs made": counted(monkeypatch, ModelHandle, "explanation_spec"),
         "statistics made": counted(monkeypatch, summary, "summarise"),
-        "times taken": counted(monkeypatch, measurement, "time_method"),
+        "times taken": counted(monkeypatch, timing, "time_method"),
     }
     assert audit(classifier, *asked, out=tmp_path, timed=1).summary.verdict
     assert {what: len(calls) for what, calls in counts.items()} == {

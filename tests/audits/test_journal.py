@@ -78,13 +78,15 @@ def test_failures_times_and_work_come_back(tmp_path):
     with Journal(tmp_path) as journal:
         journal.write({}, {}, {"a": "it has no label"})
         journal.time("b", {"seconds": 0.1 + 0.2})
-        journal.spend(queries=3, forwards=2)
-        journal.spend(queries=0, forwards=0)
-        journal.spend(queries=1, forwards=1)
+        journal.spend("c", queries=3, forwards=2)
+        journal.spend("d", queries=0, forwards=0)
+        journal.spend("e", queries=1, forwards=0)
     assert (tmp_path / "measured.jsonl").read_bytes().count(b"\n") == 4
     with Journal(tmp_path) as journal:
         assert (journal.failures, journal.times) == ({"a": "it has no label"}, {"b": {"seconds": 0.1 + 0.2}})
-        assert journal.work == {"queries": 4, "forwards": 3}
+        assert journal.work == {"queries": 4, "forwards": 2}
+        journal.spend("e", queries=2, forwards=2)  # done again
+        assert journal.work == {"queries": 5, "forwards": 4}
         assert journal.has(["a"])
         assert not journal.has(["b"])
 

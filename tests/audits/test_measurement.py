@@ -3,16 +3,17 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from veridical import Classifier, Engine, Example, explain
 from veridical.audits.explanations import AuditExplanations
-from veridical.audits.measurement import MeasuringJob, measure_corpus, measure_documents
+from veridical.audits.measurement import MeasuringJob, averaged, measure_corpus, measure_documents
 from veridical.audits.plan import corpus_tasks, document_tasks
 from veridical.audits.store import Journal
 from veridical.core.files import ExplanationWriter, spec_key
 from veridical.core.progress import Watch
 from veridical.core.values import Unit
-from veridical.metrics import METRICS
+from veridical.metrics import METRICS, Measured
 from veridical.run.handle import ModelHandle
 from veridical.run.job import EngineSettings
 
@@ -117,7 +118,41 @@ def test_another_precision_is_measured_anew(journal, explained):
 def test_questions_are_those_of_all_methods_and_orders(journal, explained, methods_of):
     metric = METRICS.create(FALL)
     random = methods_of(explain(model(), EXAMPLES, "random"))
-    assert job_of(journal, [*explained(), *random]).passes(3) == 3 * metric.questions(3)
+    # Given and reversed order of one method, and five draws of the floor.
+    assert job_of(journal, [*explained(), *random]).passes(3) == (2 + 5) * metric.questions(3)
+
+
+def test_the_floor_is_the_mean_of_five_draws(journal, methods_of):
+    random = methods_of(explain(model(), EXAMPLES, "random"))
+    rows, _ = measured(journal, random)
+    alone = []
+    for seed in range(5):
+        # Under another name it is a method like others, and has one draw.
+        (method,) = methods_of(explain(model(), EXAMPLES, f"random(seed={seed})"))
+        found, _ = measured(journal, [replace(method, name=f"draw {seed}")])
+        alone.append({row.document: row.value for row in found if row.order == "given"})
+    for row in rows:
+        draws = [each[row.document] for each in alone]
+        assert row.value == pytest.approx(sum(draws) / 5)
+    assert any(len(set(each.values())) > 1 for each in alone)
+
+
+def test_a_floor_of_five_draws_is_found_again(journal, methods_of):
+    random = methods_of(explain(model(), EXAMPLES, "random"))
+    first, work = measured(journal, random)
+    assert (measured(journal, random), work > 0) == ((first, 0), True)
+
+
+def test_draws_without_a_number_do_not_count():
+    found = averaged(
+        [
+            Measured(torch.tensor([1.0, torch.nan]), torch.tensor([[1.0], [torch.nan]]), (0.5,), {"x": torch.ones(2)}),
+            Measured(torch.tensor([2.0, torch.nan]), torch.tensor([[3.0], [torch.nan]]), (0.5,), {"x": torch.zeros(2)}),
+            Measured(torch.tensor([torch.nan, 5.0]), torch.tensor([[torch.nan], [5.0]]), (0.5,), {"x": torch.zeros(2)}),
+        ]
+    )
+    assert (found.values.tolist(), found.curve.tolist(), found.steps) == ([1.5, 5.0], [[2.0], [5.0]], (0.5,))
+    assert found.details["x"].tolist() == [1.0, 1.0]  # of the first draw
 
 
 def test_an_error_of_the_model_is_reported_and_tried_again(journal, explained):

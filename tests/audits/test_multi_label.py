@@ -6,9 +6,9 @@ import pytest
 from veridical import Example, explain
 from veridical.audits.card import compare_folders, publish
 from veridical.audits.job import audit
-from veridical.audits.measurement import time_method
 from veridical.audits.record import Document, document_id
 from veridical.audits.store import load_audit
+from veridical.audits.timing import time_method
 from veridical.core.files import ExplanationWriter
 from veridical.core.progress import Watch
 from veridical.core.values import Unit

@@ -1,8 +1,10 @@
 """What is said of documents and scores before any metric judges them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from veridical import Example
 from veridical.audits.explanations import MethodScores, ScoredDocument
@@ -57,3 +59,15 @@ def test_scores_that_say_nothing_and_texts_that_were_cut_are_doubtful():
     assert flat == "lime scores every word 0 in 1 document (a): the order that was judged is that of the text."
     assert cut == "1 text was longer than the model reads, and cut (b). long='window' reads all."
     assert math.isnan(method("none").queries)
+
+
+@pytest.mark.parametrize(("residuals", "doubtful"), [((0.3, -0.1), True), ((0.05, -0.1), False)])
+def test_scores_that_miss_their_differences_are_doubtful(residuals, doubtful):
+    """Over all documents: one whose difference is small by chance must not raise an alarm."""
+    found = method("integrated-gradients", a=[1, 0, 0, 0], b=[1, 0, 0, 0])
+    for place, difference, residual in zip(list(found.scored), (2.0, -0.01), residuals, strict=True):
+        found.scored[place] = replace(found.scored[place], difference=difference, residual=residual)
+    told = list(warnings_about([found]))
+    assert len(told) == doubtful
+    if doubtful:
+        assert told[0].startswith("The scores of integrated-gradients miss 20% of the differences that they share out")

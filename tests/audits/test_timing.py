@@ -3,7 +3,7 @@
 import pytest
 
 from veridical import Engine, Example
-from veridical.audits.measurement import time_method
+from veridical.audits.timing import time_method
 from veridical.core.progress import Watch
 from veridical.run.explain import ExplainJob
 from veridical.testing import Formula

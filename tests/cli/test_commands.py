@@ -1,7 +1,9 @@
 """The command line, as a user meets it: exit codes and words on the screen."""
 
+import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from veridical.core.files import ExplanationWriter
+from veridical.core.files import ExplanationWriter, read
 
 DATA = "planted(train=400, length=8)"
 VERIDICAL = str(Path(sys.executable).with_name("veridical"))
@@ -85,22 +87,59 @@ def test_list_comes_from_the_registries(veridical, what):
         (["explain", "nowhere/model", "--data", "planted[:2]", "--out", "w.jsonl"], 6, "nowhere/model"),
         (["show", "no.parquet"], 3, "no.parquet"),
         (["show", "bad.csv"], 2, "bad.csv"),
+        (
+            ["show", "changed.jsonl"],
+            5,
+            "line 3 of changed.jsonl is not an explanation: its target is 7, and not a text",
+        ),
         (["predict", "{run}"], 2, "give texts, or --data"),
         (["show", "why.jsonl", "--limit", "-1"], 2, "--limit"),
         (["show", "why.jsonl", "--limit", "0"], 2, "--limit"),
         (["show", "why.jsonl", "--top", "-1"], 2, "--top"),
         (["explain", "{run}", "--data", "planted[:2]", "--tokens", "0", "--out", "w.jsonl"], 2, "--tokens"),
         (["predict", "{run}", "x", "--long", "sideways"], 2, "--long cannot be 'sideways'"),
+        (["train", "--data", "planted", "--out", "new", "--pooling", "max"], 2, "--pooling cannot be 'max'"),
+        (["train", "--data", "planted", "--out", "new", "--report-to", "foo"], 2, "report_to=foo"),
     ],
 )
 def test_mistakes_end_with_a_sentence_and_a_code(veridical, trained, tmp_path, arguments, code, words):
     (tmp_path / "bad.jsonl").write_text('{"text": "fine", "label": "a"}\n{"text": \n')
     (tmp_path / "bad.csv").write_text("text,label\nfine,a\n")
     ExplanationWriter(tmp_path / "why.jsonl").close()
+    row = {"example_id": "1", "spec": "s", "source": "x", "target": 7, "label": None, "measures": {}, "units": []}
+    more = [{"spec_key": "s", "spec": {}}, {**row, "inputs": {}, "probabilities": {}}]
+    header = (tmp_path / "why.jsonl").read_text()
+    (tmp_path / "changed.jsonl").write_text(header + "".join(f"{json.dumps(line)}\n" for line in more))
     done = veridical(*[part.format(run=trained) for part in arguments], cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert words in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_head_that_reads_the_mean_from_training_to_explaining(veridical, tmp_path):
+    run, why = tmp_path / "run", tmp_path / "why.jsonl"
+    options = ["--data", "planted(train=200, length=6)", "--model", "tiny", "--epochs", 8, "--pooling", "mean"]
+    done = veridical("train", *options, "--out", run)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((run / "veridical.json").read_text())["pooling"] == "mean"
+    assert json.loads((run / "run.json").read_text())["settings"] == {"pooling": "mean"}
+    done = veridical("explain", run, "--data", "planted:test[:2]", "--method", "attention", "--out", why)
+    assert done.returncode == 0, done.stderr
+    assert {made.spec["model"]["pooling"] for made in read(why)} == {"mean"}
+    other = veridical("train", *options[:-2], "--pooling", "cls", "--out", run)
+    assert other.returncode == 2
+    assert "holds another run, which differs in: settings" in " ".join(other.stderr.split())
+
+
+def test_few_steps_are_said_before_and_after(veridical, tmp_path):
+    asked = ["--data", "planted(train=40, length=5)", "--model", "tiny", "--epochs", 1, "--out", tmp_path / "run"]
+    done = veridical("train", *asked)
+    note = "40 examples in batches of 32 give 2 steps in 1 epoch, and a new head needs 50 or more."
+    assert f"training, 0/2 {note}" in " ".join(done.stderr.split())
+    assert f"note: {note} Try --batch-size 8 --epochs 10." in done.stdout
+    assert veridical("train", *asked).stdout.count(note) == 1  # found again
+    assert json.loads(veridical("train", *asked, "--json").stdout)["notes"][0].startswith(note)
 
 
 def test_bad_examples_are_reported_and_the_rest_is_done(veridical, trained, tmp_path):
@@ -201,6 +240,21 @@ def test_a_truncated_checkpoint(veridical, trained, tmp_path):
     done = veridical("predict", copy, "x")
     assert done.returncode == 6
     assert "cannot load" in done.stderr
+
+
+def test_a_model_with_code_of_its_own_is_refused_without_a_question(veridical, trained, tmp_path, monkeypatch):
+    folder = tmp_path / "model"
+    shutil.copytree(trained, folder)
+    config = json.loads((folder / "config.json").read_text())
+    named = {**config, "model_type": "foreign", "auto_map": {"AutoConfig": "foreign.Config"}}
+    (folder / "config.json").write_text(json.dumps(named))
+    (folder / "foreign.py").write_text(f"open({str(tmp_path / 'trace')!r}, 'w')")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("yes\n" * 9))
+    done = veridical("predict", folder, "a good film")
+    assert done.returncode == 6
+    assert "brings code of its own (auto_map in config.json)" in done.stderr
+    assert "Do you wish" not in done.stdout + done.stderr
+    assert not (tmp_path / "trace").exists()
 
 
 def test_help_needs_no_torch():

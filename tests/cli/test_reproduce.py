@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from veridical.studies import STUDIES, Figure, Preset, Study, StudyData
+from veridical.studies import STUDIES, Figure, Preset, Study, StudyData, Variant
 from veridical.training import Schedule
 
 TINY = Study(
     name="tiny",
     title="Does it run?",
-    variants={"plain": ("cross-entropy",), "smooth": ("cross-entropy(smoothing=0.1)",)},
+    variants={"plain": Variant(("cross-entropy",)), "smooth": Variant(("cross-entropy(smoothing=0.1)",))},
     methods="attention",
     metrics="decision-flip",
     presets={
@@ -33,15 +33,15 @@ def study(monkeypatch):
 def test_tables_are_printed_and_written(veridical, tmp_path):
     done = veridical("reproduce", "tiny", "--preset", "smoke", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Does it run?" in done.stdout
-    assert "0.42" in done.stdout
+    assert "decision-flip, smooth against plain: better in 0, worse in 0, cannot tell in 1" in done.stdout
+    assert "0.42 published" in done.stdout
     table = tmp_path / "runs" / "tiny-smoke" / "tiny-smoke.md"
-    assert f"written to {table}" in done.stdout.replace("\n", "")
-    assert "| planted |  | attention | smooth |" in table.read_text()
+    assert f"The tables are in {table}" in done.stdout.replace("\n", "")
+    assert "| planted | attention | smooth |" in table.read_text()
 
     again = veridical("reproduce", "tiny", "--preset", "smoke", "--results", "tables", "--json", cwd=tmp_path)
     told = json.loads(again.stdout)
-    assert {line["variant"] for line in told["lines"]} == {"plain", "smooth"}
+    assert {line["variant"] for line in told["lines"]} == {"plain", "smooth", "plain, as sure as smooth"}
     assert told == json.loads((tmp_path / "tables" / "tiny-smoke.json").read_text())
     assert (tmp_path / "tables" / "tiny-smoke.md").read_text() == table.read_text()
     assert "dev: loss" not in again.stderr  # nothing was trained again

@@ -69,6 +69,26 @@ def test_only_what_was_asked_tells_runs_apart():
     assert OtherRecord(names=("a", "b")).asked() == {"job": "other", "names": ["a", "b"]}
 
 
+def test_where_a_run_is_logged_is_no_part_of_what_it_is():
+    logged, silent = (replace(RECORD, schedule={"epochs": 3.0, "report_to": to}) for to in ("wandb", "none"))
+    assert logged.asked() == silent.asked()
+    assert logged.asked()["schedule"] == {"epochs": 3.0}
+    assert logged.schedule["report_to"] == "wandb"
+    assert logged.asked() != replace(logged, schedule={"epochs": 4.0, "report_to": "wandb"}).asked()
+
+
+def test_a_record_from_before_there_were_notes(tmp_path):
+    write_record(tmp_path, replace(RECORD, notes=["too few steps"]))
+    assert read_record(tmp_path, TrainRecord).notes == ["too few steps"]
+    told = json.loads((tmp_path / "run.json").read_text())
+    del told["notes"]
+    (tmp_path / "run.json").write_text(json.dumps(told))
+    assert read_record(tmp_path, TrainRecord) == RECORD
+    change(tmp_path, notes="too few steps")
+    with pytest.raises(StorageError, match="'notes' is missing or of a wrong type"):
+        read_record(tmp_path, TrainRecord)
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"data": "mine.csv"}', "\udcff"])
 def test_a_file_that_is_no_record(tmp_path, text):
     (tmp_path / "run.json").write_bytes(text.encode("utf-8", "surrogateescape"))

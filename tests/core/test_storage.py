@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from veridical.core.errors import StorageError
-from veridical.core.storage import LineFile, is_whole, text_file
+from veridical.core.storage import LineFile, cannot_write, is_whole, text_file
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -31,6 +32,24 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot write .*page.html"), text_file(tmp_path / "file" / "page.html"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("error", "free", "reason"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), 10**9, "the disk is full"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), 10**9, "the disk is full"),
+        (OSError(errno.EACCES, "Permission denied"), 0, "Permission denied"),
+        (RuntimeError("basic_ios::clear"), 4096, "the disk is full"),  # as torch says it
+        (RuntimeError("out of memory"), 10**9, "out of memory"),
+        (RuntimeError(), 10**9, "RuntimeError"),
+    ],
+)
+def test_why_a_file_cannot_be_written(monkeypatch, tmp_path, error, free, reason):
+    monkeypatch.setattr("shutil.disk_usage", lambda _place: SimpleNamespace(free=free))
+    said = cannot_write(tmp_path / "not" / "there", error)
+    assert said.problem == f"cannot write {tmp_path / 'not' / 'there'}: {reason}"
+    assert said.exit_code == 5
 
 
 def file_of(path, content):

@@ -112,6 +112,13 @@ def test_a_list_is_split_at_its_own_commas_only() -> None:
     assert parse_several("a, b(x=1, y=[2, 3]),c") == [Term("a"), Term("b", {"x": 1, "y": (2, 3)}), Term("c")]
 
 
+def test_lists_within_lists_have_an_end() -> None:
+    assert parse_one(f"a(x={'[' * 50}{']' * 50})").options["x"] is not None
+    for count in (51, 5000):
+        with pytest.raises(UsageError, match="more than 50 lists within lists at character"):
+            parse_one(f"a(x={'[' * count}{']' * count})")
+
+
 def test_an_unfinished_list_is_refused() -> None:
     with pytest.raises(UsageError, match="expected a name at character 3"):
         parse_several("a,")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from veridical.core.errors import InputError, UsageError
+from veridical.data.columns import Columns
 from veridical.data.eraser_folders import EraserFolder
 from veridical.data.folders import DataFile, DataFolder, ImageFolder
 from veridical.data.sources import describe, open_path, shared_sets
-from veridical.data.tables import Columns
 
 Write = Callable[[str, str], Path]
 

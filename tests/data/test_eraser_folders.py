@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from veridical.core.errors import InputError, UsageError
+from veridical.core.errors import InputError, UsageError, VeridicalWarning
 from veridical.core.values import Unit
 from veridical.data import load
 
@@ -78,6 +78,9 @@ def test_documents_may_be_one_file(write_rows: WriteRows, tmp_path: Path) -> Non
         (note("gone.txt"), r"there is no document 'gone\.txt'"),
         (note("x", ("../secret.txt", 0, 1)), r"there is no document '\.\./secret\.txt'"),
         (note("one.txt", classification=None), "line 1: 'classification' is missing"),
+        (note("one.txt", query=[1]), "line 1: 'query' is missing or not a text"),
+        (note("one.txt", docids="one.txt"), "line 1: 'docids' is not a list of texts"),
+        (note("one.txt", docids=[{}]), "line 1: 'docids' is not a list of texts"),
     ],
 )
 def test_bad_annotations_are_named(folder: Path, write_rows: WriteRows, row: dict[str, Any], message: str) -> None:
@@ -87,9 +90,19 @@ def test_bad_annotations_are_named(folder: Path, write_rows: WriteRows, row: dic
         load(str(folder))
 
 
-def test_ids_must_differ_and_options_are_refused(folder: Path, write_rows: WriteRows) -> None:
-    write_rows("movies/train.jsonl", [note("one.txt"), note("one.txt")])
-    with pytest.raises(InputError, match="lines 1 and 2 have the same id"):
-        load(str(folder))
+def test_ids_that_occur_twice_are_dropped_or_numbered(folder: Path, write_rows: WriteRows) -> None:
+    other = note("one.txt", classification="NEG")
+    write_rows("movies/train.jsonl", [note("one.txt"), note("one.txt"), other])
+    told = (
+        r"1 row repeats the id and the content of another \(line 2\).*; 1 row has the id .*'one.txt \(2\)' \(line 3\)"
+    )
+    with pytest.warns(VeridicalWarning, match=told):
+        data = load(str(folder))
+    assert [(example.id, example.label) for example in data] == [("one.txt", "POS"), ("one.txt (2)", "NEG")]
+    assert data[0].inputs == data[1].inputs
+
+
+def test_options_are_refused(folder: Path, write_rows: WriteRows) -> None:
+    write_rows("movies/train.jsonl", [note("one.txt")])
     with pytest.raises(UsageError, match="takes no option 'text'"):
         load(f"{folder}(text=query)")

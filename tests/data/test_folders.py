@@ -129,12 +129,6 @@ def test_a_missing_or_wrong_text_names_example_and_line(write_rows: WriteRows) -
         load(str(write_rows("mine.jsonl", [{"text": 3}])))
 
 
-def test_the_same_id_twice_names_both_lines(write_rows: WriteRows) -> None:
-    path = write_rows("mine.jsonl", [{"text": "a", "id": "k"}, {"text": "b", "id": 7}, {"text": "c", "id": "k"}])
-    with pytest.raises(InputError, match=r"example k, field 'id': .*mine\.jsonl: lines 1 and 3 have the same id"):
-        load(str(path))
-
-
 def test_a_rationale_outside_the_text_names_the_line(write_rows: WriteRows) -> None:
     path = write_rows("mine.jsonl", [{"text": "abc", "rationales": [[0, 3]]}, {"text": "abc", "rationales": [[2, 4]]}])
     with pytest.raises(InputError, match=r"example 2, .*mine\.jsonl, line 2: the rationale \[2, 4\]"):

@@ -13,8 +13,9 @@ from pyarrow import parquet
 from veridical.core.errors import InputError, UsageError
 from veridical.core.values import Label
 from veridical.data import load
+from veridical.data.columns import Columns
 from veridical.data.rows import label_names, read_labels
-from veridical.data.tables import Columns, Table, TableRow
+from veridical.data.tables import Table, TableRow
 
 Write = Callable[[str, str], Path]
 WriteRows = Callable[[str, list[dict[str, Any]]], Path]
@@ -37,7 +38,8 @@ def labels_of(*values: object, **options: Any) -> list[Label | None]:
         ((0.5, 1.0), [0.5, 1.0]),
         (("0.5", "3"), [0.5, 3.0]),
         (("-1.25e-1", "2.5"), [-0.125, 2.5]),
-        (("nan", "0.5"), ["nan", "0.5"]),
+        (("nan", "inf"), ["nan", "inf"]),  # nothing says that these are numbers
+        (("nan", "wheat"), ["nan", "wheat"]),
         ((None, ""), [None, None]),
     ],
 )
@@ -54,6 +56,29 @@ def test_a_missing_label_is_named_with_its_line() -> None:
     for missing in (None, "", "  "):
         with pytest.raises(InputError, match=r"field 'label': mine\.csv, line 3: the label is missing"):
             labels_of("a", missing, "b")
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ((0.5, float("nan")), 3),
+        ((float("inf"), 1), 2),
+        ((float("nan"), float("nan")), 2),
+        (("yes", float("nan")), 3),
+        (("0.5", "NaN", "2"), 3),
+        (("1", "-inf"), 3),
+        (("1", "2", "infinity"), 4),
+    ],
+)
+def test_labels_that_are_not_finite_are_refused(values: tuple[object, ...], line: int) -> None:
+    with pytest.raises(InputError, match=rf"field 'label': mine.csv, line {line}: the label .* is not a finite number"):
+        labels_of(*values)
+
+
+def test_who_says_that_labels_are_classes_may_call_one_nan() -> None:
+    assert labels_of("nan", "1", task="classification") == ["nan", "1"]
+    with pytest.raises(InputError, match="is not a finite number"):
+        labels_of(float("nan"), "1", task="classification")
 
 
 @pytest.mark.parametrize("value", ["high", float("nan"), "inf", True])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from veridical.core.errors import UsageError
+from veridical.core.errors import UsageError, VeridicalWarning
 from veridical.data import load
 
 Write = Callable[[str, str], Path]
@@ -78,3 +78,33 @@ def test_neither_torch_nor_heavy_libraries_are_imported() -> None:
         "heavy = {'torch', 'sklearn', 'pandas', 'datasets', 'pyarrow'} & set(sys.modules); assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def sorted_by_class(write: Write, counts: dict[str, int]) -> Path:
+    rows = [f"text {label} {at},{label}" for label, count in counts.items() for at in range(count)]
+    return write("mine.csv", "\n".join(["text,label", *rows]))
+
+
+def test_the_beginning_of_a_sorted_file_suggests_a_draw(write: Write) -> None:
+    path = sorted_by_class(write, {"neg": 60, "pos": 60})
+    told = rf"all 50 examples of {path}:all\[:50\] have the label 'neg', and {path}:all has 2 classes.*:all\[50@0\]"
+    with pytest.warns(VeridicalWarning, match=told):
+        load(f"{path}[:50]")
+    assert len({example.label for example in load(f"{path}[50@0]")}) == 2
+
+
+@pytest.mark.parametrize(
+    ("counts", "subset"),
+    [
+        ({"neg": 60, "pos": 60}, "[:6]"),  # six of one class are nothing strange
+        ({"neg": 60, "pos": 60}, "[30:90]"),
+        ({"neg": 1000, "pos": 1}, "[:500]"),  # nearly all are of one class
+        ({"neg": 60}, "[:50]"),
+        ({"0.25": 60, "0.75": 60}, "[:50]"),  # numbers
+        ({"neg": 60, "pos": 60}, "[50@0]"),
+    ],
+)
+def test_nothing_is_said_where_chance_or_the_data_explain_one_class(
+    write: Write, counts: dict[str, int], subset: str
+) -> None:
+    load(f"{sorted_by_class(write, counts)}{subset}")  # a warning would be an error here

@@ -39,7 +39,10 @@ def test_any_option_survives_being_written(value: str) -> None:
     assert parse_name(str(name)) == name
 
 
-@pytest.mark.parametrize("subset", ["abc", "5", "", "1:2:0", "@3", "5@", "5@x", "1.5:2", "::::"])
+@pytest.mark.parametrize(
+    "subset",
+    ["abc", "5", "", "1:2:0", "@3", "5@", "5@x", "1.5:2", "::::", "::000", ":" + "9" * 5000, "9@" + "9" * 5000],
+)
 def test_a_bad_subset_points_out_the_grammar(subset: str) -> None:
     with pytest.raises(UsageError, match=r"cannot read the subset .*\[start:stop\] or \[count@seed\]"):
         parse_name(f"reviews:test[{subset}]")

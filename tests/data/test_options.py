@@ -11,10 +11,10 @@ from veridical.core.component import Option, options_of
 from veridical.core.errors import UsageError
 from veridical.core.syntax import parse_one
 from veridical.data import DATASETS, load
+from veridical.data.columns import Columns
 from veridical.data.eraser_folders import EraserFolder
 from veridical.data.folders import DataFile, DataFolder, ImageFolder
 from veridical.data.hub import HubData
-from veridical.data.tables import Columns
 
 SOURCES = {**DATASETS, "columns": Columns}
 OPTIONS = [
@@ -41,6 +41,10 @@ WRONG = {
     "planted-images(patch=1)": "patch is 2 or more and at most 256",
     "planted-images(classes=1)": "classes is 2 or more and at most 1000",
     "planted-images(channels=2)": "channels is one of: 1, 3",
+    "planted(train=20000, length=2000)": "would have 40,000,000 words, and 20,000,000 are the most",
+    "planted-pairs(test=10000, length=1001)": "would have 20,020,000 words, and 20,000,000 are the most",
+    "planted-images(size=256, patch=256, classes=100)": "100 patterns of 256 x 256 pixels would take too long",
+    "planted-images(size=1024, train=2000)": "the largest split would take 2.0 GiB",
     **{f"{name}(difficulty=brutal)": "one of: easy, medium, hard" for name in MADE[:2]},
     **{f"{name}({size}=0)": SIZE.format(size) for name in MADE for size in ("train", "dev", "test")},
     **{f"{name}({size}=1000000000)": SIZE.format(size) for name in MADE for size in ("train", "dev", "test")},
@@ -60,6 +64,13 @@ def test_a_value_beyond_the_limits_is_refused(written: str) -> None:
 def test_every_option_of_made_data_is_tried() -> None:
     tried = {(term.name, option) for term in map(parse_one, WRONG) for option in term.options}
     assert {(name, option) for name in MADE for option in options_of(DATASETS[name])} == tried
+
+
+def test_every_number_of_made_data_has_an_upper_bound() -> None:
+    schemas = {f"{name}({key})": each.schema for name in MADE for key, each in options_of(DATASETS[name]).items()}
+    numbers = {name: schema for name, schema in schemas.items() if schema.get("type") in ("integer", "number")}
+    assert len(numbers) > 15
+    assert [name for name, schema in numbers.items() if "maximum" not in schema and "enum" not in schema] == []
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS)

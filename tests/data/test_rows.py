@@ -53,9 +53,29 @@ def test_bad_words_are_evidence_in_the_right_field() -> None:
     assert lost == 1
 
 
-def test_tags_may_be_words_and_what_is_no_list_is_left_alone() -> None:
-    values = {"source_words": ["a", "b"], "source_tags": ["OK", "BAD"], "target_words": "a b", "target_tags": "0 1"}
-    assert tagged_units({"text": "a b", "text_pair": "a b"}, values, "here", "1") == ((Unit("text", (2, 3), "b"),), 0)
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"source_words": ["a", "b"], "source_tags": ["OK", "BAD"]},
+        {"source_words": "a b", "source_tags": "OK BAD"},
+        {"source_tags": "OK BAD"},  # the words are those between blanks
+        {"source_tags": [0, 1]},
+        {"source_tags": "OK OK BAD BAD OK"},  # the gaps around the words are tagged, too
+        {"source_words": ["a", "b"], "source_tags": [1, 0, 1, 1, 0]},
+    ],
+)
+def test_tags_as_files_have_them(values: dict[str, object]) -> None:
+    assert tagged_units({"text": "a b"}, values, "here", "1") == ((Unit("text", (2, 3), "b"),), 0)
+
+
+@pytest.mark.parametrize("value", ["news; sport", "", "OK BAD maybe", 7, None, {"a": 1}])
+def test_a_column_that_only_has_the_name_of_tags_is_left_alone(value: object) -> None:
+    assert tagged_units({"text": "a b"}, {"source_tags": value}, "here", "1") == ((), 0)
+
+
+def test_what_is_no_tag_is_named() -> None:
+    with pytest.raises(InputError, match="field 'source_tags': here: 'bad' is no tag: they are OK or BAD, or 0 or 1"):
+        tagged_units({"text": "a b"}, {"source_tags": ["OK", "bad"]}, "here", "1")
 
 
 def test_tags_and_words_must_be_as_many() -> None:

@@ -1,5 +1,6 @@
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pytest
 from pyarrow import parquet
 
 from veridical.core.errors import InputError, StorageError, UsageError
-from veridical.data.tables import Columns, Table, format_of, read_lines, read_rows, read_table, stem_of
+from veridical.data import load
+from veridical.data.columns import Columns
+from veridical.data.tables import Cells, Table, format_of, read_lines, read_rows, read_table, stem_of
 
 Write = Callable[[str, str], Path]
 
@@ -61,7 +64,7 @@ def test_lone_surrogates_load(write: Write) -> None:
 
 def test_quotes_can_be_plain_characters(write: Write) -> None:
     path = write("a.tsv", 'text\tlabel\n"so" he said\tx\n"open\ty\n')
-    assert [row.values["text"] for row in read_rows(path, quotes=False)] == ['"so" he said', '"open']
+    assert [row.values["text"] for row in read_rows(path, Cells(quotes=False))] == ['"so" he said', '"open']
     with pytest.raises(InputError, match=r"a\.tsv, line 2: .* quotes=false"):
         list(read_rows(path))
 
@@ -170,3 +173,48 @@ def test_a_fixed_layout_takes_no_options(option: str, value: object) -> None:
     Columns().refuse("pixels")
     with pytest.raises(UsageError, match=f"pixels has a fixed layout: it takes no option '{option}'"):
         Columns(**{option: value}).refuse("pixels")  # type: ignore[arg-type]
+
+
+SEPARATED = 'text;label\ngood, really;pos\n"bad; very";neg\n'
+
+
+@pytest.mark.parametrize("options", ['(separator=";")', "(separator=;)", "(separator=';', quotes=true)"])
+def test_another_separator(write: Write, options: str) -> None:
+    data = load(f"{write('mine.csv', SEPARATED)}{options}")
+    assert [example.inputs["text"] for example in data] == ["good, really", "bad; very"]
+    assert data.labels == ("neg", "pos")
+
+
+@pytest.mark.parametrize("separator", [r"\t", r'"\t"', '"\t"'])
+def test_a_tab_in_a_csv_file(write: Write, separator: str) -> None:
+    path = write("mine.csv", "text\tlabel\na, b\tpos\n")
+    assert load(f"{path}(separator={separator})")[0].inputs["text"] == "a, b"
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [("mine.csv", ";"), ("mine.csv.gz", "|"), ("mine.csv", "\t"), ("mine.tsv", ","), ("mine.tsv", ";")],
+)
+def test_a_file_with_another_separator_names_the_option(write: Write, name: str, mark: str) -> None:
+    path = write(name, f"text{mark}label\n'tis so{mark}pos\n")
+    told = re.escape(f"{mark!r} seems to stand between several") + r".*\(separator=" + re.escape(repr(mark))
+    with pytest.raises(UsageError, match=told):
+        load(str(path))
+    assert load(f"{path}(separator={mark!r})")[0].label == "pos"
+
+
+def test_a_column_with_an_odd_name_can_be_the_only_one(write: Write) -> None:
+    path = write("mine.csv", "text;raw\nsome words\n")
+    assert load(f'{path}(separator=",", text="text;raw")')[0].inputs["text"] == "some words"
+
+
+@pytest.mark.parametrize("separator", ["", ";;", '"', "\n"])
+def test_a_separator_is_one_character(separator: str) -> None:
+    with pytest.raises(UsageError, match="the separator cannot be .*It is a single character"):
+        Columns(separator=separator)
+
+
+def test_formats_without_cells_have_no_separator(write: Write) -> None:
+    path = write("mine.jsonl", '{"text": "a"}\n')
+    with pytest.raises(UsageError, match=r"mine\.jsonl has no cells that a separator could stand between"):
+        load(f"{path}(separator=;)")

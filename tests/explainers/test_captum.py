@@ -4,7 +4,7 @@ import pytest
 import torch
 from captum.attr import InputXGradient as CaptumInputXGradient
 from captum.attr import IntegratedGradients as CaptumIntegratedGradients
-from captum.attr import Saliency
+from captum.attr import LayerGradientXActivation, Saliency
 
 from veridical.core.values import Example
 from veridical.explainers import Gradient, InputXGradient, IntegratedGradients, Occlusion
@@ -47,8 +47,27 @@ def test_gradients(name, output):
 def test_input_x_gradient(name, output):
     case = case_of(name)
     theirs = by_captum(case, CaptumInputXGradient, output)
-    ours = InputXGradient(output=output).scores(case).values
+    ours = InputXGradient(where="word", output=output).scores(case).values
     torch.testing.assert_close(ours, case.to_units(theirs.sum(-1)[None]), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_input_x_gradient_at_the_embedding_output(name, output):
+    """Captum takes the activation of a layer times the gradient by it; here the layer is all that makes embeddings."""
+    case = case_of(name)
+    model, inputs = case.classifier.model, case.classifier.model_inputs(case.batch.rows)
+
+    def forward(ids):
+        logits = model(**{**inputs, "input_ids": ids}).logits
+        return logits if output == "logit" else logits.softmax(-1)
+
+    layer = LayerGradientXActivation(forward, model.base_model.embeddings)
+    theirs = layer.attribute(inputs["input_ids"], target=int(case.targets[0])).detach()
+    ours = InputXGradient(where="output", output=output).scores(case).values
+    torch.testing.assert_close(ours, case.to_units(theirs.sum(-1)), atol=1e-4, rtol=1e-4)
+    by_words = InputXGradient(where="word", output=output).scores(case).values
+    assert (ours - by_words).abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("output", OUTPUTS)

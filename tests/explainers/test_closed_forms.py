@@ -33,7 +33,13 @@ def test_aggregation_of_vectors():
 
 @pytest.mark.parametrize(
     "explainer",
-    [InputXGradient(), IntegratedGradients(steps=3), Occlusion(output="logit"), Occlusion("logit", eraser="delete")],
+    [
+        InputXGradient(where="word", aggregate="sum"),
+        InputXGradient(where="output", aggregate="sum"),
+        IntegratedGradients(steps=3),
+        Occlusion(output="logit"),
+        Occlusion("logit", eraser="delete"),
+    ],
     ids=lambda explainer: type(explainer).__name__,
 )
 def test_linear_models_are_explained_exactly(explainer):
@@ -169,7 +175,7 @@ class Attentive(Formula):
     provides = Formula.provides | {"cls-attentions", "attention-gradients"}
     values = torch.tensor([1.0, -2.0, 3.0], dtype=torch.float64)
 
-    def run(self, rows, *, embeds=None, attentions=False, hidden=False):
+    def run(self, rows, *, embeds=None, shift=None, attentions=False, hidden=False):
         share = (self.embed(rows) if embeds is None else embeds)[..., 0].log().softmax(-1)  # [R, T]
         matrix = share[:, None, None, :].expand(-1, 1, 3, -1).clone()
         found = (matrix[:, 0, 0] * self.values).sum(-1)

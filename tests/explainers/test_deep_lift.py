@@ -9,8 +9,8 @@ from transformers import AutoModelForSequenceClassification
 
 from veridical.core.errors import UnsupportedError
 from veridical.core.values import Example
-from veridical.explainers import DeepLift, InputXGradient
-from veridical.explainers.backward_rules import rescaling
+from veridical.explainers import EXPLAINERS, DeepLift, InputXGradient
+from veridical.explainers.backward_rules import COMPLETE, BackwardRules
 from veridical.explainers.deep_lift import contributions
 from veridical.masking import Case, Engine
 from veridical.models.loader import wrap
@@ -46,8 +46,8 @@ def test_a_product(complete, expected):
     """x1 x2 at (3, 2) from (1, 1): the gradient rule gives 7 for a difference of 5, the midpoint rule 5."""
     case = bind(formula(lambda x: x[:, 0] * x[:, 1], a=3.0, b=2.0), "a b", target="yes")
     rows = case.batch.rows
-    embeds = case.classifier.embed(rows)
-    shares, difference = contributions(case, rows, embeds, torch.ones_like(embeds), "logit", complete)
+    start = torch.ones_like(case.classifier.embed(rows))
+    shares, difference = contributions(case, rows, start, "logit", complete)
     assert shares.flatten().tolist() == expected
     assert difference.tolist() == [5]
 
@@ -81,7 +81,7 @@ FUNCTIONS = {
 
 def multipliers(function, x, start):
     stack = torch.cat([x, start]).requires_grad_()
-    with rescaling(complete=True):
+    with BackwardRules(COMPLETE):
         values = function(stack)
     torch.manual_seed(1)
     weights = torch.randn_like(values[: len(x)])
@@ -124,10 +124,10 @@ def test_slopes_keep_their_digits_in_single_precision():
 @pytest.mark.parametrize("name", [*FAMILIES, *DECODERS])
 def test_complete_scores_add_up_on_every_family(name, output):
     case = bind(family(name), *SENTENCES)
-    measures = DeepLift(complete=True, output=output).scores(case).measures
+    measures = DeepLift(output=output).scores(case).measures
     assert measures["residual"].abs().max() < 1e-5
     assert measures["difference"].abs().max() > 1e-3
-    assert DeepLift(output=output).scores(case).measures["residual"].abs().max() > 1e-3
+    assert DeepLift(complete=False, output=output).scores(case).measures["residual"].abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("sample", [text_classifier, pair_classifier, image_classifier])
@@ -135,7 +135,7 @@ def test_complete_scores_add_up_on_every_kind(sample):
     classifier, examples = sample()
     case = Case.bind(classifier, examples)
     rows = case.batch.rows
-    measures = DeepLift(complete=True).scores(case).measures
+    measures = DeepLift().scores(case).measures
     with torch.no_grad(), classifier.evaluating():
         nothing = classifier.run(rows, embeds=torch.zeros_like(classifier.embed(rows))).logits
     difference = (case.output.logits - nothing).gather(1, case.targets[:, None])[:, 0]
@@ -145,7 +145,7 @@ def test_complete_scores_add_up_on_every_kind(sample):
 
 def test_regression_and_one_word_texts():
     case = bind(family("bert", labels=()), "dull", "a dull dull story")
-    scores = DeepLift(complete=True, output="prob").scores(case)  # regression has only its output
+    scores = DeepLift(output="prob").scores(case)  # regression has only its output
     assert scores.measures["residual"].abs().max() < 1e-5
     assert scores.values[1, 1] != scores.values[1, 2]  # the same word at two places
 
@@ -154,7 +154,7 @@ def test_windows_share_the_difference_and_have_no_probabilities():
     classifier, examples = text_classifier(max_length=8, long="window")
     case = Case.bind(classifier, examples)
     assert len(case.batch.rows) > len(case)
-    assert DeepLift(complete=True).scores(case).measures["residual"].abs().max() < 1e-5
+    assert DeepLift().scores(case).measures["residual"].abs().max() < 1e-5
     with pytest.raises(UnsupportedError, match="deep-lift of a prob is not defined window by window"):
         DeepLift(output="prob").scores(case)
 
@@ -171,7 +171,7 @@ def test_the_residual_is_of_all_positions_whatever_the_aggregation():
 
 def test_the_content_baseline_gives_special_tokens_nothing():
     classifier, examples = text_classifier(units="token")
-    scores = DeepLift(complete=True, baseline="content").scores(Case.bind(classifier, examples))
+    scores = DeepLift(baseline="content").scores(Case.bind(classifier, examples))
     total = scores.values.sum(1).double()
     torch.testing.assert_close(total, scores.measures["difference"], atol=1e-5, rtol=0)
 
@@ -179,9 +179,9 @@ def test_the_content_baseline_gives_special_tokens_nothing():
 def test_frozen_models_and_half_precision():
     classifier, examples = text_classifier()
     classifier.model.requires_grad_(False)
-    plain = DeepLift(complete=True).scores(Case.bind(classifier, examples))
+    plain = DeepLift().scores(Case.bind(classifier, examples))
     case = Case.bind(classifier, examples, engine=Engine(precision="bf16"))
-    torch.testing.assert_close(DeepLift(complete=True).scores(case).values, plain.values, atol=0.02, rtol=0.1)
+    torch.testing.assert_close(DeepLift().scores(case).values, plain.values, atol=0.02, rtol=0.1)
 
 
 def test_two_rows_are_run_for_one():
@@ -205,9 +205,21 @@ class FromEmbeddings(nn.Module):
         return self.model(inputs_embeds=embeds, attention_mask=mask).logits
 
 
+CAPTUM = EXPLAINERS.create("deep-lift(preset=captum)")
+
+
+def by_captum(classifier, case):
+    rows = case.batch.rows
+    embeds = classifier.embed(rows).detach().requires_grad_()
+    found = CaptumDeepLift(FromEmbeddings(classifier.model)).attribute(
+        embeds, torch.zeros_like(embeds), case.targets, (rows.inputs["attention_mask"],)
+    )
+    return case.to_units(found.sum(-1).detach())
+
+
 @pytest.mark.filterwarnings("ignore:Setting forward, backward hooks")
 @pytest.mark.parametrize("activation", ["gelu", "relu"])
-def test_the_default_agrees_with_captum(activation):
+def test_the_preset_agrees_with_captum(activation):
     made = family("bert")
     config = made.model.config
     config.hidden_act = activation
@@ -217,12 +229,27 @@ def test_the_default_agrees_with_captum(activation):
         for layer in classifier.model.bert.encoder.layer:
             assert isinstance(layer.intermediate.intermediate_act_fn, nn.ReLU)
     case = bind(classifier, *SENTENCES)
-    rows = case.batch.rows
-    embeds = classifier.embed(rows).detach().requires_grad_()
-    found = CaptumDeepLift(FromEmbeddings(classifier.model)).attribute(
-        embeds, torch.zeros_like(embeds), case.targets, (rows.inputs["attention_mask"],)
-    )
-    expected = case.to_units(found.sum(-1).detach())
-    torch.testing.assert_close(DeepLift().scores(case).values, expected, atol=1e-4, rtol=0)
+    expected = by_captum(classifier, case)
+    torch.testing.assert_close(CAPTUM.scores(case).values, expected, atol=1e-4, rtol=0)
     assert expected.abs().max() > 0.01
     assert (InputXGradient().scores(case).values - expected).abs().max() > 1e-3
+
+
+@pytest.mark.filterwarnings("ignore:Setting forward, backward hooks")
+@pytest.mark.parametrize("name", ["roberta", "electra", "distilbert", "albert"])
+def test_the_preset_sees_modules_only_as_captum_does(name):
+    """RoBERTa's head calls `torch.tanh`, which is no module: Captum takes its gradient."""
+    classifier = family(name, units="token")
+    case = bind(classifier, *SENTENCES)
+    expected = by_captum(classifier, case)
+    torch.testing.assert_close(CAPTUM.scores(case).values, expected, atol=1e-4, rtol=0)
+    assert (DeepLift().scores(case).values - expected).abs().max() > 0.01
+
+
+def test_hooks_of_the_preset_are_gone_afterwards():
+    classifier = family("bert")
+    case = bind(classifier, *SENTENCES)
+    before = DeepLift().scores(case).values
+    CAPTUM.scores(case)
+    assert not any(module._forward_hooks for module in classifier.model.modules())
+    assert torch.equal(DeepLift().scores(case).values, before)

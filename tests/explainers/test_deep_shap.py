@@ -88,7 +88,7 @@ def test_scores_add_up_on_other_families(name, data):
 
 
 def test_the_scores_of_all_positions_are_the_mean_of_deep_lift(data):
-    """Without the complete rules, as Captum's DeepLiftShap has it."""
+    """With the rules of Captum's DeepLiftShap."""
     classifier = family("bert", units="token")
     case = bind(classifier, SENTENCES[0])
     rows = case.batch.rows
@@ -105,7 +105,7 @@ def test_the_scores_of_all_positions_are_the_mean_of_deep_lift(data):
 
     with pytest.warns(UserWarning, match="Setting forward, backward hooks"):
         found = DeepLiftShap(FromEmbeddings()).attribute(embeds, starts, int(case.targets[0]))
-    scores = DeepSHAP(background=data(*SENTENCES[1:]), complete=False).scores(case)
+    scores = EXPLAINERS.create(f"deep-shap(preset=captum, background={data(*SENTENCES[1:])})").scores(case)
     torch.testing.assert_close(scores.values, case.to_units(found.sum(-1).detach()), atol=1e-4, rtol=0)
     assert scores.measures["residual"].abs().item() > 1e-3
 
@@ -242,6 +242,6 @@ def test_presets():
 
 def test_zero_embeddings_are_not_the_background():
     case = bind(family("bert"), "a dull story")
-    against_nothing = DeepLift(complete=True).scores(case).values
+    against_nothing = DeepLift().scores(case).values
     against_texts = DeepSHAP(background="planted(train=4)").scores(case).values
     assert (against_nothing - against_texts).abs().max() > 1e-3

@@ -136,3 +136,18 @@ def test_the_content_baseline_shares_out_the_difference_that_words_make():
     case = Case.bind(classifier, examples)
     found = IntegratedGradients(steps=60, baseline="content").scores(case)
     torch.testing.assert_close(found.values.sum(1), found.measures["difference"], atol=1e-3, rtol=0)
+
+
+def test_errors_that_cancel_out_in_the_residual_are_seen():
+    """f = sin(k x1) - sin(k x2) at (1, 1) from 0: the difference is 0, so the residual is 0 however wrong words are."""
+
+    def waves(x):
+        value = torch.sin(20 * x[:, 0]) - torch.sin(20 * x[:, 1])
+        return torch.stack([torch.zeros_like(value), value], 1)
+
+    case = case_of(Formula({"one": 1.0, "other": 1.0}, waves), "one other", target="yes")
+    found = IntegratedGradients().scores(case)
+    assert found.measures["residual"].abs().item() < 1e-6
+    assert case.asked.item() - 2 > 16
+    wave = torch.sin(torch.tensor(20.0)).item()
+    assert found.values[0].tolist() == pytest.approx([wave, -wave], abs=0.02)

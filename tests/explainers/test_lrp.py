@@ -18,24 +18,31 @@ SUPPORTED = ["bert", "roberta", "electra", "distilbert", "albert", "xlm-roberta"
 REFUSED = ["deberta-v2", "modernbert", "longformer", "gpt2"]
 
 
-def alpha_beta(inputs, weight, bias, relevance, alpha=0.5):
-    return any_alpha(inputs, weight, bias, relevance, alpha, epsilon=1e-7)
+SPLITS = ["contribution", "weight"]
+
+
+def alpha_beta(inputs, weight, bias, relevance, alpha=0.5, split="contribution"):
+    return any_alpha(inputs, weight, bias, relevance, alpha, epsilon=1e-7, split=split)
 
 
 def bind(classifier, *texts, **options):
     return Case.bind(classifier, [Example.of(text, str(index)) for index, text in enumerate(texts)], **options)
 
 
-def test_one_output():
+@pytest.mark.parametrize("split", SPLITS)
+def test_one_output(split):
     """W = [3, -1], a = [1, 2], R = 1: the half through each weight, where the epsilon rule gives [3, -2]."""
     inputs, weight, relevance = torch.tensor([[1.0, 2]]), torch.tensor([[3.0, -1]]), torch.ones(1, 1)
-    torch.testing.assert_close(alpha_beta(inputs, weight, None, relevance), torch.tensor([[0.5, 0.5]]))
+    found = alpha_beta(inputs, weight, None, relevance, split=split)
+    torch.testing.assert_close(found, torch.tensor([[0.5, 0.5]]))
     torch.testing.assert_close(epsilon_rule(inputs, weight, None, relevance, 1e-7), torch.tensor([[3.0, -2]]))
 
 
-def test_two_outputs():
+@pytest.mark.parametrize("split", SPLITS)
+def test_two_outputs(split):
+    """For positive inputs both ways to split are the same."""
     inputs, weight = torch.tensor([[1.0, 2, 4]]), torch.tensor([[2, -1, 0.5], [-1, 1, 1]])
-    found = alpha_beta(inputs, weight, None, torch.tensor([[1.0, 0.5]]))
+    found = alpha_beta(inputs, weight, None, torch.tensor([[1.0, 0.5]]), split=split)
     torch.testing.assert_close(found, torch.tensor([[0.5, 7 / 12, 5 / 12]]))
     assert found.sum().item() == pytest.approx(1.5)
 
@@ -47,11 +54,33 @@ def test_alpha_weighs_what_raised_an_output():
     torch.testing.assert_close(alpha_beta(-inputs, weight, None, torch.ones(1, 1), 0.8), torch.tensor([[0.2, 0.8]]))
 
 
+def test_split_by_weight_is_the_published_rule_for_inputs_of_any_sign():
+    """R_in = a (alpha (R / z+) W+ + (1 - alpha) (R / z-) W-) with z+ = a W+ + b+, z- = a W- + b-; then sizes."""
+    inputs, weight, bias = torch.tensor([[1.0, -2]]), torch.tensor([[3.0, 1], [-1, 2]]), torch.tensor([0.5, -1])
+    # First output: z+ = 3 - 2 + .5 = 1.5, z- = 0, so nothing goes by way of W-. Second: z+ = -4, z- = -1 - 1 = -2.
+    first = torch.tensor([0.5 * 3 / 1.5, 0.5 * -2 / 1.5])
+    second = 2 * torch.tensor([0.5 * -1 / -2, 0.5 * -4 / -4])
+    sizes = (first + second).abs()
+    found = alpha_beta(inputs, weight, bias, torch.tensor([[1.0, 2]]), split="weight")
+    torch.testing.assert_close(found[0], sizes / sizes.sum() * 3)
+    by_contribution = alpha_beta(inputs, weight, bias, torch.tensor([[1.0, 2]]))
+    assert (by_contribution - found).abs().max() > 0.1
+
+
+def test_split_by_weight_is_an_option_of_the_method():
+    case = bind(family("bert"), *SENTENCES)
+    by_weight, plain = (EXPLAINERS.create(name).scores(case).values for name in ("lrp(split=weight)", "lrp"))
+    assert torch.isfinite(by_weight).all()
+    assert (by_weight >= 0).all()
+    assert (by_weight - plain).abs().max() > 0.01 * plain.max()
+
+
+@pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("shape", [(3,), (3, 5)])
-def test_linear_layers_conserve_relevance(shape):
+def test_linear_layers_conserve_relevance(shape, split):
     torch.manual_seed(0)
     inputs, weight, bias, relevance = (torch.randn(*each) for each in ((*shape, 8), (6, 8), (6,), (*shape, 6)))
-    found = alpha_beta(inputs, weight, bias, relevance)
+    found = alpha_beta(inputs, weight, bias, relevance, split=split)
     assert (found >= 0).all()
     torch.testing.assert_close(found.flatten(1).sum(1), relevance.flatten(1).abs().sum(1))
     signed = epsilon_rule(inputs, weight, None, relevance, 1e-7)

@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from veridical import Classifier, Example
+from veridical.masking import Case
 from veridical.metrics import AOPC, METRICS, measure
 
 
@@ -32,6 +34,18 @@ def test_a_constant_model_does_not_fall(case_of):
     case = case_of("abc", lambda seen: 0.7)
     for metric in (AOPC(), AOPC(cumulative=True)):
         assert measure(metric, case, torch.rand(1, 3)).values.item() == 0
+
+
+def test_the_number_of_a_regression_falls_like_a_probability():
+    worth = {"good": 2.0, "film": 0.5, "dull": -1.0}
+    model = Classifier.load(lambda texts: [sum(worth.get(word, 0.0) for word in text.split()) for text in texts])
+    case = Case.bind(model, [Example.of("good dull film")])
+    scores = torch.tensor([[2.0, -1.0, 0.5]])
+    assert measure(AOPC(words=1), case, scores).values.item() == pytest.approx(2.0)
+    found = measure(AOPC(words=3, cumulative=True), case, scores)
+    assert found.curve[0].tolist() == pytest.approx([2.0, 2.5, 1.5])
+    assert found.values.item() == pytest.approx(6.0 / 4)
+    assert measure(AOPC(words=1), case, -scores).values.item() == pytest.approx(-1.0)
 
 
 def test_presets():

@@ -23,7 +23,7 @@ def order(words, text):
 def test_the_share_at_which_the_decision_turns(words, share):
     found = measure(DecisionFlip(), bound(WORDS, "a b c d"), order(words, "a b c d"))
     assert found.values.item() == pytest.approx(share)
-    assert found.details["flipped"].item() == 1
+    assert (found.details["flipped"].item(), found.details["share"].item()) == (1, pytest.approx(share))
 
 
 def test_a_constant_model_never_turns():

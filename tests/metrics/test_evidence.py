@@ -5,10 +5,10 @@ import random
 import pytest
 import torch
 
-from veridical.core.values import IMAGE, PAIR, TEXT, Example, Unit
+from veridical.core.values import PAIR, TEXT, Example, Unit
 from veridical.data import load
 from veridical.masking import Case
-from veridical.metrics.evidence import gold, is_stop_word, judged, kept, marked
+from veridical.metrics.evidence import gold, judged, kept, marked
 from veridical.testing import pair_classifier
 
 
@@ -50,14 +50,6 @@ def test_planted_images_have_evidence():
 
 WORDS = ("The", "film", "isn’t", "GOOD", "...", "7")
 UNITS = [Unit(TEXT, (at, at + 1), word) for at, word in enumerate(WORDS)]
-
-
-def test_stop_words_and_punctuation_say_nothing():
-    assert [is_stop_word(unit) for unit in UNITS] == [True, False, True, False, True, False]
-
-
-def test_patches_are_no_stop_words():
-    assert not is_stop_word(Unit(IMAGE, (0, 0, 2, 2), "---"))
 
 
 def test_filters():

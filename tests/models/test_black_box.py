@@ -176,7 +176,8 @@ def test_methods_that_look_inside_are_refused_by_name(method: str) -> None:
 def test_nothing_is_silently_left_out() -> None:
     classifier = BlackBox(length, ["a", "b"])
     rows = classifier.encode([Example.of("some text")]).rows
-    for options in ({"embeds": torch.zeros(1, 2, 4)}, {"attentions": True}, {"hidden": True}):
+    vectors = torch.zeros(1, 2, 4)
+    for options in ({"embeds": vectors}, {"shift": vectors}, {"attentions": True}, {"hidden": True}):
         with pytest.raises(UnsupportedError, match="black-box model cannot"):
             classifier.run(rows, **options)  # type: ignore[arg-type]
     for eraser in ("mask", "zero", "pad"):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor
-from transformers import BertConfig, BertForMaskedLM, BertModel
+from transformers import BertConfig, BertForMaskedLM, BertModel, XLMConfig, XLMForSequenceClassification
 
 from veridical.core.errors import ModelError, UnsupportedError
 from veridical.core.values import Example
@@ -150,7 +150,7 @@ def test_attentions_are_distributions_over_what_is_there(make: Make, name: str, 
         torch.testing.assert_close(real, torch.ones_like(real), atol=1e-5, rtol=0)
         to_padding = (layer * ~there[:, None, None, :]).sum(-1).transpose(1, 2)[there]
         assert to_padding.abs().max() < 1e-6
-        assert torch.equal(output.from_first_token(layer), layer[:, :, 0])
+        assert torch.equal(output.as_read(layer), layer[:, :, 0])
     assert {tuple(layer.shape[:2]) for layer in output.hidden} == {(len(rows), length)}
 
 
@@ -179,7 +179,7 @@ def test_longformer_gives_the_first_tokens_row_only(make: Make, examples: list[E
     assert output.local
     assert output.attentions is not None
     for layer in output.attentions:
-        first = output.from_first_token(layer)  # [B, H, T]
+        first = output.as_read(layer)  # [B, H, T]
         torch.testing.assert_close(first.sum(-1), torch.ones(first.shape[:2]), atol=1e-5, rtol=0)
         there = torch.arange(first.shape[-1])[None, :] < rows.lengths[:, None]
         assert (first.transpose(1, 2)[~there] == 0).all()
@@ -229,3 +229,55 @@ def test_fused_attention_changes_nothing(make: Make, any_name: str, examples: li
             fast = classifier.run(rows).logits
     torch.testing.assert_close(fast, plain, atol=1e-5, rtol=0)
     assert classifier.model.config._attn_implementation == "eager"
+
+
+def test_a_shift_acts_on_what_enters_the_first_layer(make: Make, any_name: str, examples: list[Example]) -> None:
+    classifier = make(any_name)
+    rows = classifier.encode(examples).rows
+    nothing = classifier.no_shift(rows)
+    assert nothing.shape[:2] == rows.unit_of.shape
+    shift = torch.randn(nothing.shape, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        plain, same, other = (classifier.run(rows, shift=each, hidden=True) for each in (None, nothing, shift))
+    assert plain.hidden is not None
+    assert other.hidden is not None
+    assert torch.equal(same.logits, plain.logits)
+    found = (other.hidden[0] - plain.hidden[0])[:, : shift.shape[1]]
+    torch.testing.assert_close(found, shift, atol=1e-5, rtol=0)
+    assert (other.logits - plain.logits).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_the_gradient_by_no_shift_is_how_the_answer_changes(
+    any_name: str, examples: list[Example], frozen: bool
+) -> None:
+    classifier = family(any_name)
+    classifier.model.requires_grad_(not frozen)
+    rows = classifier.encode(examples).rows
+    leaf = classifier.no_shift(rows).requires_grad_()
+    (gradient,) = torch.autograd.grad(classifier.run(rows, shift=leaf).logits[:, 0].sum(), leaf)
+    assert gradient.norm() > 1e-2
+    step = 1e-2 * gradient / gradient.norm()
+    with torch.no_grad():
+        up, down = (classifier.run(rows, shift=each).logits[:, 0].sum() for each in (step, -step))
+    torch.testing.assert_close((gradient * step).sum(), (up - down) / 2, rtol=1e-2, atol=0)
+
+
+def test_a_shift_and_other_embeddings_add_up(examples: list[Example]) -> None:
+    classifier = family("bert")
+    rows = classifier.encode(examples).rows
+    embeds, shift = classifier.embed(rows).flip(2), torch.ones_like(classifier.no_shift(rows))
+    with torch.no_grad():
+        both = classifier.run(rows, embeds=embeds, shift=shift, hidden=True).hidden
+        one = classifier.run(rows, embeds=embeds, hidden=True).hidden
+    assert both is not None
+    assert one is not None
+    torch.testing.assert_close(both[0], one[0] + 1)
+
+
+def test_a_model_that_adds_positions_outside_of_any_module_cannot_be_shifted(examples: list[Example]) -> None:
+    config = XLMConfig(vocab_size=200, emb_dim=16, n_layers=1, n_heads=2, max_position_embeddings=LIMIT)
+    classifier = wrap(XLMForSequenceClassification(config).eval(), family("bert").tokenizer)
+    rows = classifier.encode(examples).rows
+    with pytest.raises(UnsupportedError, match="needs embedding-output, which xlm models do not give.*where=word"):
+        classifier.run(rows, shift=classifier.no_shift(rows))

@@ -114,3 +114,12 @@ def test_models_that_average_patches_are_refused() -> None:
     )
     with pytest.raises(ModelError, match="BeitForImageClassification does not decide on a class token.*vit"):
         wrap(BeitForImageClassification(config))
+
+
+def test_a_shift_acts_on_what_enters_the_first_layer(vit, pictures):
+    rows = vit.encode(pictures).rows
+    shift = torch.randn(vit.no_shift(rows).shape, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        plain, other = (vit.run(rows, shift=each, hidden=True) for each in (None, shift))
+    torch.testing.assert_close(other.hidden[0] - plain.hidden[0], shift, atol=1e-5, rtol=0)
+    assert not torch.equal(other.logits, plain.logits)

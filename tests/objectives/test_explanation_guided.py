@@ -33,7 +33,7 @@ def case():
     [
         ("integrated-gradients", "integrated-gradients(steps=7, aggregate=l2)"),
         ("saliency", "gradient(aggregate=l2)"),
-        ("input-x-gradient", "input-x-gradient(aggregate=l2)"),
+        ("input-x-gradient", "input-x-gradient(preset=regex)"),
         ("deep-lift", "deep-lift(aggregate=l2)"),
     ],
 )
@@ -99,7 +99,8 @@ def test_what_takes_the_place_of_a_token(case, instead):
     assert torch.isfinite(value)
     rows = case.batch.rows
     gone = objective.least(case, objective.shares(case))
-    attention = last_cls(objective.without(case, rows, gone), rows)
+    other, embeds = objective.replaced(case, rows, gone)
+    attention = last_cls(case.run(other, embeds=embeds, attentions=True), rows)
     assert (attention - last_cls(case.output, rows)).abs().max() > 1e-3
     assert (attention[gone] == 0).all() == (instead == "pad_attn")
 

@@ -151,7 +151,7 @@ def test_a_text_without_words_adds_0(keep):
 
 def test_needs_follow_the_settings():
     assert Rationale().needs == {"cls-attentions", "mask"}
-    assert Rationale(attribution=GRADIENT, eraser="pad").needs == {"embeddings", "gradients", "pad"}
+    assert Rationale(attribution=GRADIENT, eraser="pad").needs == {"embedding-output", "gradients", "pad"}
     assert Rationale(sufficiency=0.0, comprehensiveness=0.0).needs == frozenset()
 
 

@@ -41,8 +41,9 @@ def forwards(objective):
 
 
 @pytest.mark.parametrize("settings", [{}, {"max_length": 8, "long": "window"}], ids=["rows", "windows"])
+@pytest.mark.parametrize("where", ["output", "word"])
 @pytest.mark.parametrize("replace", ["mask", "zero", "pad_attn"])
-def test_the_terms_and_their_gradients_are_those_of_its_parts(settings, replace):
+def test_the_terms_and_their_gradients_are_those_of_its_parts(settings, replace, where):
     classifier, examples = text_classifier(**settings)
 
     def made(*objectives):
@@ -54,8 +55,8 @@ def test_the_terms_and_their_gradients_are_those_of_its_parts(settings, replace)
         lengths = [values.grad.norm().item() for values in classifier.model.parameters()]
         return {name: value.item() for each in terms for name, value in each.items()}, lengths
 
-    terms, lengths = made(Regex(l1=2.0, l2=0.1, l3=0.3, l4=0.7, replace=replace, every=1))
-    parts = InputGradient(0.1), VirtualAdversarial(0.3), ExplanationGuided(0.7, replace=replace)
+    terms, lengths = made(Regex(l1=2.0, l2=0.1, l3=0.3, l4=0.7, replace=replace, where=where, every=1))
+    parts = InputGradient(0.1), VirtualAdversarial(0.3, where=where), ExplanationGuided(0.7, replace=replace)
     apart, lengths_apart = made(*parts)
     assert list(terms) == [
         "cross_entropy",
@@ -71,14 +72,20 @@ def test_the_terms_and_their_gradients_are_those_of_its_parts(settings, replace)
 def test_every_option_reaches_its_part():
     text = (
         "regex(l2=1, l3=2, l4=3, parameters=false, squared=true, sigma=0.1, adversarial_steps=3, eta=0.2, "
-        "projection=ball, eps=0.3, stop_gradient=true, attribution=saliency, aggregation=mean, steps=4, ratio=0.4, "
-        'replace=zero, direction="q,att", normaliser=softmax)'
+        "projection=ball, eps=0.3, where=word, stop_gradient=true, attribution=saliency, aggregation=mean, steps=4, "
+        'ratio=0.4, replace=zero, direction="q,att", normaliser=softmax)'
     )
     assert OBJECTIVES.create(text).parts == (
         InputGradient(1.0, parameters=False, squared=True),
-        VirtualAdversarial(2.0, sigma=0.1, steps=3, eta=0.2, projection="ball", eps=0.3, stop_gradient=True),
+        VirtualAdversarial(
+            2.0, sigma=0.1, steps=3, eta=0.2, projection="ball", eps=0.3, where="word", stop_gradient=True
+        ),
         ExplanationGuided(3.0, "saliency", "mean", 4, 0.4, "zero", "q,att", "softmax"),
     )
+
+
+def test_the_settings_of_the_paper():
+    assert OBJECTIVES.create("regex(preset=paper)") == Regex(steps=50, every=1)
 
 
 def test_a_term_of_weight_zero_is_not_computed():
@@ -92,7 +99,8 @@ def test_a_term_of_weight_zero_is_not_computed():
 def test_needs_follow_the_weights():
     assert PLAIN.needs == frozenset()
     assert "cls-attentions" in Regex().needs
-    assert Regex(l4=0).needs == {"embeddings", "gradients"}
+    assert Regex(l4=0).needs == {"embeddings", "embedding-output", "gradients"}
+    assert Regex(l4=0, where="word").needs == {"embeddings", "gradients"}
     assert "pad_attn" in Regex(replace="pad_attn").needs
 
 

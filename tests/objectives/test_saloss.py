@@ -3,18 +3,23 @@
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from veridical.core.errors import UnsupportedError
+from veridical.core.stop_words import is_stop_word
 from veridical.core.values import Example
+from veridical.data import load
 from veridical.explainers.attention import last_cls
 from veridical.masking import Case
 from veridical.models import Output
 from veridical.models.new import start
 from veridical.objectives import OBJECTIVES, CrossEntropy, SaLoss
 from veridical.objectives.base import forward, prepare
+from veridical.objectives.salience import SALIENCES
 from veridical.objectives.saloss import SaLossOf, shares
 from veridical.testing import image_classifier, pair_classifier, text_classifier
 from veridical.testing.families import DECODERS, FAMILIES, SENTENCES, family
+from veridical.training import Schedule
 from veridical.training.fit import fit
 
 ALPHA, SIGMA = (0.5, 0.3, 0.2), (0.2, 0.3, 0.5)
@@ -153,6 +158,39 @@ def test_a_held_field_is_not_taught():
     assert torch.isfinite(SaLoss(lam=1.0)(case)["salience"])
 
 
+@pytest.mark.parametrize("normaliser", ["softmax", "sum"])
+@pytest.mark.parametrize("name", list(SALIENCES))
+def test_with_content_words_stop_words_and_punctuation_have_the_least_salience(name, normaliser):
+    """And the others have what they would have if these were not there."""
+    texts = ["The plot of the film is, well, a dull one.", "It was not the best, but a delight!"]
+    examples = [Example(text, {"text": text}, label) for text, label in zip(texts, LABELS, strict=True)]
+    classifier = start("tiny", examples, LABELS)
+    objective = SaLoss(salience=f"{name}(words=content)", normaliser=normaliser)
+    batch = classifier.encode(examples)
+    found = prepare(objective, classifier, examples)._salience(batch, batch.rows.unit_of >= 0)
+    assert found.sum(1).tolist() == pytest.approx([1, 1])
+    for row, unit_of, units in zip(found, batch.rows.unit_of, batch.units, strict=True):
+        words = [(row[unit_of == at], is_stop_word(unit)) for at, unit in enumerate(units)]
+        lowest = max(shares.max() for shares, stops in words if stops)
+        assert lowest == row[unit_of >= 0].min()
+        assert lowest < max(shares.max() for shares, stops in words if not stops)
+
+
+def test_the_graph_of_content_words_has_no_others():
+    text = [Example("0", {"text": "The film, and the plot of it, is dull."}, "neg")]
+    bare = [Example("0", {"text": "film plot dull"}, "neg")]
+    classifier = start("tiny", text, LABELS)
+
+    def shares_of(examples, words):
+        objective = prepare(SaLoss(salience=f"textrank(words={words}, window=2)", normaliser="sum"), classifier, text)
+        batch = classifier.encode(examples)
+        found = objective._salience(batch, batch.rows.unit_of >= 0)
+        return found[found > 1e-6]
+
+    torch.testing.assert_close(shares_of(text, "content"), shares_of(bare, "all"))
+    assert len(shares_of(text, "all")) > 3
+
+
 def test_weight_0_asks_for_nothing():
     assert SaLoss(lam=0.0).needs == frozenset()
     classifier, examples = text_classifier()
@@ -176,3 +214,31 @@ def test_images_have_no_pieces(tmp_path):
     classifier, examples = image_classifier()
     with pytest.raises(UnsupportedError, match="word pieces, which images do not have"):
         fit(classifier, SaLoss(), examples, examples, tmp_path)
+
+
+def weights_after(objective, out):
+    """The weights of a small model after training with dropout everywhere, attention included."""
+    data = load("planted(train=64, length=6):train")
+    classifier = start("tiny", data, data.labels)
+    for module in classifier.model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.1
+    fit(classifier, objective, data, data[:16], out, Schedule(epochs=2, checks=1, batch_size=16))
+    return {name: values.detach() for name, values in classifier.model.named_parameters()}
+
+
+def test_weight_0_is_plain_training_bit_for_bit(tmp_path):
+    plain = weights_after(CrossEntropy(), tmp_path / "plain")
+    zero = weights_after(SaLoss(lam=0.0), tmp_path / "zero")
+    assert all(torch.equal(zero[name], plain[name]) for name in plain)
+
+
+def test_a_control_of_next_to_no_weight_is_plain_training_but_for_rounding(tmp_path):
+    """What looks at attention leaves the model alone: its dropout, its order of examples, its draws from chance."""
+    plain = weights_after(CrossEntropy(), tmp_path / "plain")
+    control = weights_after(SaLoss(lam=1e-9), tmp_path / "control")
+    taught = weights_after(SaLoss(lam=1.0), tmp_path / "taught")
+    # A bias of keys adds the same to all attention logits of a query, which changes nothing: its gradient is rounding.
+    names = [name for name in plain if not name.endswith("key.bias")]
+    assert max((control[name] - plain[name]).abs().max().item() for name in names) < 1e-6
+    assert max((taught[name] - plain[name]).abs().max().item() for name in names) > 1e-3

@@ -16,13 +16,13 @@ from veridical.core.values import Explanation, Image, Unit
 from veridical.report.drawing import (
     Answer,
     account,
+    doubts,
     fragment,
     greatest,
     heading,
     score_text,
     segments,
     strongest_words,
-    unseen,
 )
 from veridical.report.pictures import png
 from veridical.report.style import AGAINST, DARK, FOR, LIGHT, Paper, blend, contrast, depth, escaped, tint
@@ -94,8 +94,11 @@ def test_segments_cover_text_units_and_gaps() -> None:
     ]
 
 
-@given(st.text(max_size=30), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=6).map(tuple))
-def test_segments_join_to_the_text_whatever_the_spans(text: str, spans: tuple[tuple[int, int], ...]) -> None:
+@given(st.data())
+def test_segments_join_to_the_text_whatever_the_spans(data: st.DataObject) -> None:
+    text = data.draw(st.text(max_size=30))
+    edges = st.integers(0, len(text))
+    spans = tuple(data.draw(st.lists(st.tuples(edges, edges).map(sorted).map(tuple), max_size=6)))
     assert "".join(piece for piece, _ in segments(explain(text, spans), "text")) == text
 
 
@@ -130,7 +133,8 @@ def test_depth_follows_the_score() -> None:
 
 @pytest.mark.parametrize("text", [NASTY, "plain", "", "\n\nleading newlines", "a\u202eb"])
 def test_fragment_shows_exactly_the_text(text: str) -> None:
-    page = Page(fragment(explain(text, ((0, 9), (10, 30), (60, 90)))))
+    spans = tuple((start, end) for start, end in ((0, 9), (10, 30), (60, 90)) if end <= len(text))
+    page = Page(fragment(explain(text, spans)))
     assert page.blocks == [text]
     assert page.open == []
     assert "script" not in page.tags
@@ -139,7 +143,9 @@ def test_fragment_shows_exactly_the_text(text: str) -> None:
 def test_every_name_is_escaped() -> None:
     bad = "<script>x</script>\"'>"
     page = Page(
-        fragment(explain(target=bad, source=bad, label=bad, probabilities={bad: 1.0}, inputs={bad: "a", "text": "b"}))
+        fragment(
+            explain(target=bad, source=bad, label=bad, probabilities={bad: 1.0}, inputs={bad: "a", "text": "bad films"})
+        )
     )
     assert "script" not in page.tags
     assert page.open == []
@@ -147,7 +153,7 @@ def test_every_name_is_escaped() -> None:
 
 @given(st.text(st.characters(), max_size=20))
 def test_any_text_can_be_saved(text: str) -> None:
-    fragment(explain(text, ((0, 3),))).encode("utf-8")
+    fragment(explain(text, ((0, min(3, len(text))),))).encode("utf-8")
     assert len(escaped(text)) >= len(text)
 
 
@@ -226,13 +232,13 @@ def test_a_pair_names_its_texts() -> None:
 
 @pytest.mark.parametrize(("count", "note"), [(41.0, "41 words beyond the model's limit were"), (1.0, "1 word beyond")])
 def test_unseen_words_are_said(count: float, note: str) -> None:
-    assert note in unseen(explain(measures={"truncated_units": count}))
+    assert note in doubts(explain(measures={"truncated_units": count}))[0]
     assert escaped(note) in fragment(explain(measures={"truncated_units": count}))
 
 
 @pytest.mark.parametrize("count", [0.0, float("nan")])
 def test_nothing_unseen_is_not_said(count: float) -> None:
-    assert unseen(explain(measures={"truncated_units": count})) == ""
+    assert doubts(explain(measures={"truncated_units": count})) == []
 
 
 def test_zero_scores_have_no_colour() -> None:
@@ -268,7 +274,11 @@ def test_an_empty_image_is_said_to_be_empty() -> None:
 
 
 def test_strongest_are_for_or_against() -> None:
-    patch = explain(units=(Unit("image", (4, 8, 8, 12), ""), Unit("text", (0, 4), "good")), scores=(0.1, -2.0))
+    patch = explain(
+        inputs={"text": "good film", "image": Image(np.zeros((8, 12)))},
+        units=(Unit("image", (4, 8, 8, 12), ""), Unit("text", (0, 4), "good")),
+        scores=(0.1, -2.0),
+    )
     assert [(word.name, word.told, word.is_for) for word in strongest_words(patch, 5)] == [
         ("good", "-2", False),
         ("patch 4,8", "+0.1", True),
@@ -303,6 +313,29 @@ def test_margins_show_on_hover() -> None:
 def test_what_scores_add_up_to_is_said(measures: dict[str, float], said: str) -> None:
     assert account(explain(measures=measures)) == said
     assert said in fragment(explain(measures=measures))
+
+
+def test_words_that_act_together_are_said_to() -> None:
+    measures = {"difference": 0.5, "interaction": -0.2}
+    assert account(explain(measures=measures)) == "words one by one make up 0.3 of 0.5"
+    assert doubts(explain(measures=measures)) == []
+
+
+@pytest.mark.parametrize(
+    ("difference", "residual", "doubtful"),
+    [
+        (1.0, 0.62, True),
+        (-1.0, 0.11, True),
+        (1.0, 0.09, False),
+        (0.01, 0.02, False),  # large words cancel out: 1 and -0.5 are right to about 1%
+        (0.01, 0.2, True),
+    ],
+)
+def test_scores_that_miss_their_difference_are_doubtful(difference: float, residual: float, doubtful: bool) -> None:
+    made = explain(scores=(1.0, -0.5), measures={"difference": difference, "residual": residual})
+    told = f"the scores miss {abs(residual / difference):.0%} of the difference"
+    assert [doubt.startswith(told) for doubt in doubts(made)] == [True] * doubtful
+    assert ("⚠ the scores miss" in fragment(made)) == doubtful
 
 
 def test_the_reach_of_margins_is_said() -> None:

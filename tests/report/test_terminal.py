@@ -79,6 +79,11 @@ def test_control_characters_do_nothing() -> None:
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", shown)
 
 
+def test_scores_that_do_not_add_up_are_doubted() -> None:
+    shown = show(explain(measures={"difference": 0.2, "residual": 0.3}))
+    assert "the scores miss 150% of the difference that they share out" in " ".join(shown.split())
+
+
 def test_a_pair_an_image_and_unseen_words() -> None:
     pair = explain(inputs={"text": "great", "text_pair": "x"}, units=(Unit("text_pair", (0, 1), "x"),), scores=(-1.0,))
     assert "text: great\ntext_pair: [--x]" in show(pair)

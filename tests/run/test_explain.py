@@ -18,7 +18,7 @@ DATA = "planted(train=400, length=8):test[:40]"
 
 @pytest.mark.parametrize(
     "method",
-    ["occlusion", "integrated-gradients", "input-x-gradient", "lime", "kernel-shap", "deep-lift(complete=true)"],
+    ["occlusion", "integrated-gradients", "input-x-gradient", "lime", "kernel-shap", "deep-lift"],
 )
 def test_the_planted_reason_is_on_top(classifier, method):
     examples = load_data(DATA)
@@ -193,6 +193,50 @@ def test_a_model_that_failed_is_asked_again(tmp_path):
     is_down = False
     done = explain_to_file(model, examples, "occlusion", tmp_path / "why.jsonl")
     assert (done.written, done.failures) == (1, ())
+
+
+TEXTS = [Example(str(index), {"text": f"this is text {index} of some"}) for index in range(40)]
+
+
+@pytest.mark.parametrize("error", [ConnectionError("no answer"), TimeoutError(), RuntimeError("out of memory")])
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_a_service_that_dies_loses_nothing_that_is_finished(service, tmp_path, error, suffix):
+    whole, out = tmp_path / f"whole{suffix}", tmp_path / f"why{suffix}"
+    explain_to_file(service.classifier(), TEXTS, "occlusion", whole)
+    service.error, service.calls_left, service.asked = error, 30, 0
+    with pytest.raises(ModelError) as caught:
+        explain_to_file(service.classifier(), TEXTS, "occlusion", out)
+    kept = read_all(out)
+    assert kept == read_all(whole)[: len(kept)]
+    assert len(kept) >= 30 // 3 - 2  # three calls at least: for whole texts, with a word left out, and without any
+    assert service.asked <= 30 + 12  # and not once for each text that is left
+    failed = ", ".join(str(len(kept) + index) for index in range(6))  # the last two were asked about together
+    assert f"failed for 6 examples in a row ({failed}): service failed on " in str(caught.value)
+    assert f"{type(error).__name__}: {error}; {len(kept)} of 40 examples are safe in {out}" in str(caught.value)
+    assert "run the same command again: it goes on from there" in str(caught.value)
+    service.calls_left = 10**9
+    done = explain_to_file(service.classifier(), TEXTS, "occlusion", out)
+    assert (done.resumed, done.written, done.failures) == (len(kept), 40 - len(kept), ())
+    assert read_all(out) == read_all(whole)
+
+
+def test_a_service_that_was_never_there_is_asked_a_few_times(service, tmp_path):
+    service.calls_left = 0
+    with pytest.raises(ModelError, match="0 of 40 examples are safe"):
+        explain_to_file(service.classifier(), TEXTS, "lime", tmp_path / "why.jsonl")
+    assert service.asked <= 10
+
+
+def test_a_service_that_is_away_for_a_moment_costs_one_example_at_most(service, tmp_path):
+    def sometimes(texts):
+        service.calls_left = 0 if service.asked == 30 else 1
+        return service(texts)
+
+    model = Classifier.load(sometimes, labels=["no", "yes"])
+    done = explain_to_file(model, TEXTS, "occlusion", tmp_path / "why.jsonl")
+    assert done.written + len(done.failures) == 40
+    assert len(done.failures) <= 1
+    assert explain_to_file(model, TEXTS, "occlusion", tmp_path / "why.jsonl").failures == ()
 
 
 @pytest.mark.parametrize("method", list(EXPLAINERS))

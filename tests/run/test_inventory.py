@@ -21,7 +21,7 @@ from veridical.metrics import METRICS
 from veridical.metrics.sets import SETS
 from veridical.objectives import OBJECTIVES
 from veridical.objectives.salience import SALIENCES
-from veridical.run import inventory
+from veridical.run import catalogue, inventory
 
 REGISTRIES: dict[str, Registry[Any]] = {
     "explainers": EXPLAINERS,
@@ -34,26 +34,27 @@ REGISTRIES: dict[str, Registry[Any]] = {
 
 
 @pytest.fixture(scope="module")
-def metrics() -> dict[str, inventory.InventoryRow]:
+def metrics() -> dict[str, catalogue.InventoryRow]:
     return {row["name"]: row for row in inventory.metrics()}
 
 
-def test_every_metric_is_listed_with_all_columns(metrics: dict[str, inventory.InventoryRow]) -> None:
+def test_every_metric_is_listed_with_all_columns(metrics: dict[str, catalogue.InventoryRow]) -> None:
     assert list(metrics) == list(METRICS)
     for row in metrics.values():
         assert all(value for column, value in row.items() if column not in ("more", "options", "presets"))
-        assert row["direction"].startswith(("higher", "lower"))
+        assert row["direction"].startswith(("higher", "lower", "neither"))
+    assert [name for name, row in metrics.items() if row["direction"].startswith("neither")] == ["pos-importance"]
 
 
 def test_a_direction_that_depends_on_options_is_that_of_the_defaults(
-    metrics: dict[str, inventory.InventoryRow],
+    metrics: dict[str, catalogue.InventoryRow],
 ) -> None:
     assert metrics["decision-flip"]["direction"] == "lower is better"
     assert metrics["comprehensiveness"]["direction"] == "higher is better"
     assert metrics["sufficiency"]["direction"] == "higher is better, by default"
 
 
-def test_needs_and_comparability(metrics: dict[str, inventory.InventoryRow]) -> None:
+def test_needs_and_comparability(metrics: dict[str, catalogue.InventoryRow]) -> None:
     assert metrics["rationale-auc"]["needs"] == "evidence"
     assert metrics["stability"]["needs"] == "words"
     assert metrics["normalised-aopc"]["needs"] == "any model"
@@ -81,6 +82,7 @@ def test_a_metric_that_cannot_be_made_without_options_is_listed(monkeypatch: pyt
         weakness: ClassVar[str] = "w"
         percent: ClassVar[bool] = False
         comparable: ClassVar[bool] = False
+        describes: ClassVar[bool] = False
 
         @property
         def greater_is_better(self) -> bool:
@@ -114,7 +116,7 @@ def test_rows_are_data(table: str) -> None:
 def test_defaults_are_written_as_they_are_read(table: str) -> None:
     registry = REGISTRIES[table]
     for row in inventory.TABLES[table]():
-        written = ", ".join(f"{each['name']}={inventory.written_default(each)}" for each in row["options"])
+        written = ", ".join(f"{each['name']}={catalogue.written_default(each)}" for each in row["options"])
         assert registry.create(f"{row['name']}({written})") == registry.create(row["name"])
 
 
@@ -123,7 +125,7 @@ def test_defaults_are_written_as_they_are_read(table: str) -> None:
     [("mask", "mask"), (None, "none"), (False, "false"), (1e-06, "1e-06"), ([0.1, 1], "[0.1, 1]"), ((2,), "[2]")],
 )
 def test_values_are_written_as_on_a_command_line(value: object, written: str) -> None:
-    assert inventory.written_value(value) == written
+    assert catalogue.written_value(value) == written
 
 
 def test_an_option_without_default_is_required() -> None:
@@ -132,15 +134,15 @@ def test_an_option_without_default_is_required() -> None:
         name: str = required("Who asks.")
         often: int | None = option(None, "How often.")
 
-    first, second = inventory.option_rows(Asking)
+    first, second = catalogue.option_rows(Asking)
     assert first == {"name": "name", "takes": "a text", "help": "Who asks."}
-    assert inventory.written_default(first) == "required"
+    assert catalogue.written_default(first) == "required"
     assert second == {"name": "often", "default": None, "takes": "a whole number or none", "help": "How often."}
-    assert inventory.written_default(second) == "none"
+    assert catalogue.written_default(second) == "none"
 
 
 def test_the_rest_of_a_docstring_is_a_line_per_paragraph_and_per_item() -> None:
-    row = inventory.find_row("data", inventory.data(), "planted")
+    row = catalogue.find_row("data", inventory.data(), "planted")
     lines = row["more"].splitlines()
     assert "- `keyword`: one class word among fillers." in lines
     assert any(line.startswith("- `negation`") and line.endswith("its `not`.") for line in lines)
@@ -150,7 +152,7 @@ def test_data_of_the_directory_has_the_options_of_files(tmp_path: Path, monkeypa
     (tmp_path / "weather").mkdir()
     (tmp_path / "weather" / "train.csv").write_text("text,label\nrain,bad\n")
     monkeypatch.setenv("VERIDICAL_DATA", str(tmp_path))
-    row = inventory.find_row("data", inventory.data(), "weather")
+    row = catalogue.find_row("data", inventory.data(), "weather")
     assert [each["name"] for each in row["options"]][:2] == ["text", "text_pair"]
 
 
@@ -164,7 +166,7 @@ def test_data_of_the_directory_has_the_options_of_files(tmp_path: Path, monkeypa
 )
 def test_a_name_that_is_not_in_the_table(table: str, name: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
-        inventory.find_row(table, inventory.TABLES[table](), name)
+        catalogue.find_row(table, inventory.TABLES[table](), name)
 
 
 def test_explainers_that_a_model_has_learned(tmp_path: Path) -> None:

@@ -7,11 +7,21 @@ from dataclasses import replace
 import pytest
 
 from veridical import Engine, Example, explain, load_data, predict, read
-from veridical.core.errors import CancelledError, InputError, UsageError
+from veridical.core.errors import CancelledError, InputError, ModelError, UsageError
 from veridical.core.progress import Watch
 from veridical.run.explain import ExplainJob, explain_to_file
+from veridical.run.given import as_examples, data_name
 from veridical.run.handle import ModelHandle
-from veridical.run.job import Failure, as_examples, data_name, each, portions, serially
+from veridical.run.job import (
+    Failure,
+    Result,
+    Size,
+    each,
+    portions,
+    serially,
+    while_it_answers,
+)
+from veridical.run.predict import PredictJob
 from veridical.testing import text_classifier
 
 DATA = load_data("planted(train=400, length=8):test[:30]")
@@ -25,14 +35,39 @@ def elsewhere(job, portions, watch):
         yield pickle.loads(pickle.dumps(pickle.loads(sent).do(pickle.loads(pickle.dumps(portion)))))
 
 
-def test_portions_are_bounded_by_size_and_number():
+def sizes(examples, inputs=1, seconds=0.0):
+    """How many examples are in each portion, when each takes so many model inputs and so long."""
+    return [len(each) for each in portions(examples, lambda one: Size(len(one.inputs["text"]), inputs, seconds))]
+
+
+def test_portions_are_bounded_by_size_number_and_work():
     texts = [Example(str(index), {"text": "x" * 25_000}) for index in range(5)]
-    assert [len(portion) for portion in portions(texts)] == [2, 2, 1]
+    assert sizes(texts) == [2, 2, 1]
     short = [Example(str(index), {"text": "x"}) for index in range(600)]
-    assert [len(portion) for portion in portions(short)] == [256, 256, 88]
-    assert [len(portion) for portion in portions(short[:45], lambda _: 1000)] == [10, 10, 10, 10, 5]
-    assert [len(portion) for portion in portions(short[:2], lambda _: 10**6)] == [1, 1]
-    assert [len(portion) for portion in portions([Example("huge", {"text": "x" * 10**6})])] == [1]
+    assert sizes(short) == [256, 256, 88]
+    assert sizes(short[:45], inputs=1000) == [10, 10, 10, 10, 5]
+    assert sizes(short[:10], seconds=2.5) == [4, 4, 2]
+    assert sizes(short[:2], inputs=10**6, seconds=3600.0) == [1, 1]
+    assert sizes([Example("huge", {"text": "x" * 10**6})]) == [1]
+
+
+def test_the_work_of_an_example_is_told_before_it_is_done():
+    model, _ = text_classifier()
+    layers, pooler, head = 2 * (4 * 64 * 64 + 2 * 64 * 128), 64 * 64, 2 * 64
+    job = ExplainJob.of(model, "occlusion", "predicted", Engine(), None)
+    size = job.size(Example("0", {"text": "a good day " * 9}))
+    assert size.characters == 99
+    assert size.inputs == 1 + 21  # 20 words, as far as bytes tell, each left out once, and all of them
+    assert size.seconds == pytest.approx(22 * 20 * 2 * (layers + pooler + head) / 5e10)
+    assert job.size(Example("0", {"text": "x" * 10**6})).inputs == 1 + 513  # no more is read than 512 word pieces
+
+
+def test_a_function_that_may_be_slow_is_asked_little_at_once(service):
+    texts = [Example(str(index), {"text": "one of nine words that there are in it"}) for index in range(30)]
+    job = ExplainJob.of(service.classifier(), "occlusion", "predicted", Engine(), None)
+    assert {len(each) for each in job.portions(texts)} == {2}
+    predicted = PredictJob(job.model, "predicted", job.settings)
+    assert [len(each) for each in predicted.portions(texts)] == [20, 10]
 
 
 def test_a_failure_costs_only_its_example():
@@ -47,6 +82,55 @@ def test_a_failure_costs_only_its_example():
     assert [one.example_id if isinstance(one, Failure) else one for one in found] == list("01234567")
     assert isinstance(found[3], Failure)
     assert asked == [8, 4, 2, 2, 1, 1, 4]
+
+
+def tried(outcomes):
+    """Do as many examples as there are outcomes, each of which is an error or None: what was found and asked."""
+
+    def work(some):
+        asked.extend(example.id for example in some)
+        for example in some:
+            if (error := outcomes[int(example.id)]) is not None:
+                raise error
+        return [example.id for example in some]
+
+    asked = []
+    found = each(as_examples(["a"] * len(outcomes)), work)
+    return [one.error.problem if isinstance(one, Failure) else one for one in found], asked
+
+
+def test_a_model_that_fails_five_times_in_a_row_is_not_asked_again():
+    gone = ModelError("gone")
+    found, asked = tried([None, None, *[gone] * 14])
+    assert found == ["0", "1", *["gone"] * 5]
+    assert set(asked[16:]) <= set("01234567")  # after the first try of all
+    assert tried([*[gone] * 4, None, *[gone] * 4])[0] == [*["gone"] * 4, "4", *["gone"] * 4]
+
+
+def test_wrong_examples_do_not_speak_against_the_model():
+    gone, wrong = ModelError("gone"), InputError("wrong")
+    assert tried([wrong] * 9)[0] == ["wrong"] * 9
+    assert tried([gone, gone, wrong, gone, wrong, gone, gone, gone])[0] == [
+        *["gone", "gone", "wrong", "gone", "wrong", "gone", "gone"],
+    ]
+
+
+def test_failures_in_a_row_are_counted_over_portions():
+    def results():
+        for outcome in outcomes:
+            done.append(outcome)
+            yield Result((outcome,))
+
+    done, taken = [], []
+    gone = [Failure(str(index), ModelError(f"no answer {index}")) for index in range(9)]
+    outcomes = ["made", *gone[:4], "made", *gone]
+    with pytest.raises(ModelError) as caught:
+        taken.extend(while_it_answers(results(), lambda: f"{len(taken)} are safe"))
+    assert done == ["made", *gone[:4], "made", *gone[:5]]
+    assert [each.outcomes[0] for each in taken] == done  # each was handed on before
+    assert str(caught.value).startswith(
+        "the model failed for 5 examples in a row (0, 1, 2, 3, 4): no answer 4; 11 are safe. See that the model answers"
+    )
 
 
 def test_errors_that_are_not_of_an_example_stop_everything():

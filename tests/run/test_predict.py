@@ -3,7 +3,7 @@
 import pytest
 
 from veridical import Classifier, Engine, Example, load_data, predict
-from veridical.core.errors import InputError
+from veridical.core.errors import InputError, ModelError
 from veridical.core.progress import Watch
 from veridical.run.job import Failure
 from veridical.run.predict import predict_each
@@ -60,6 +60,16 @@ def test_many_examples_are_held_a_portion_at_a_time(classifier, monkeypatch):
     assert len(taken) == 5  # a portion, and the one that shows that it is full
     assert len(list(found)) == 19
     assert (told[0].done, told[-1].done) == (0, 20)
+
+
+def test_a_service_that_dies_is_not_asked_about_everything(service):
+    service.calls_left = 1
+    found, model = [], service.classifier()
+    with pytest.raises(ModelError, match="failed for 5 examples in a row.* those before them are predicted"):
+        found.extend(predict_each(model, load_data("planted(length=8):test[:200]")))
+    made = [each for each in found if not isinstance(each, Failure)]
+    assert len(made) == len(found) - 5 > 0
+    assert service.asked < 20
 
 
 def test_the_engine_counts_what_was_run(classifier):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from veridical import Example, load_data
-from veridical.core.errors import UnsupportedError, UsageError
+from veridical.core.errors import ModelError, UnsupportedError, UsageError
 from veridical.core.extraction import Extraction
 from veridical.core.progress import Watch
 from veridical.data import Dataset
@@ -87,3 +87,13 @@ def test_a_model_of_any_number_of_labels_is_refused(moods, tmp_path):
     with pytest.raises(UnsupportedError, match="any number of labels"):
         written(moods, tmp_path / "cut")
     assert not (tmp_path / "cut").exists()
+
+
+def test_a_service_that_dies_loses_no_rationales(service, tmp_path):
+    written(service.classifier(), tmp_path / "whole", Extraction("occlusion"))
+    service.calls_left = 20
+    with pytest.raises(ModelError, match="of 12 examples are safe in .*explanations-test.parquet. See that the model"):
+        written(service.classifier(), tmp_path / "cut", Extraction("occlusion"))
+    service.calls_left = 10**9
+    assert written(service.classifier(), tmp_path / "cut", Extraction("occlusion")) == ()
+    assert (tmp_path / "cut" / "test.jsonl").read_text() == (tmp_path / "whole" / "test.jsonl").read_text()

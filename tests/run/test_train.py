@@ -2,15 +2,21 @@
 
 import errno
 import json
+import re
+import shutil
 import subprocess
 import sys
 
 import pytest
+import torch
+from torch.nn import functional
 from transformers import TrainerCallback
 
 from veridical.core.errors import CancelledError, InputError, ModelError, StorageError, UsageError
 from veridical.core.progress import Watch
 from veridical.core.storage import OutputLock
+from veridical.data import load
+from veridical.masking import Engine
 from veridical.models import Classifier
 from veridical.objectives import OBJECTIVES
 from veridical.run.train import _splits, train, train_seeds
@@ -141,7 +147,8 @@ def test_a_training_tells_its_steps_and_figures(tmp_path):
     train_seeds(DATA, tmp_path / "run", (0, 1), model="tiny", schedule=QUICK, watch=Watch(told.append))
     steps = [progress for progress in told if progress.what == "seed 1: training"]
     assert [(progress.done, progress.total) for progress in steps if not progress.is_result] == [(0, 2), (1, 2), (2, 2)]
-    (looked,) = [progress.note for progress in steps if progress.is_result]
+    few, looked = [progress.note for progress in steps if progress.is_result]
+    assert few.startswith("64 examples in batches of 32 give 2 steps in 1 epoch,")
     assert looked.startswith("dev: loss ")
 
 
@@ -174,6 +181,87 @@ def test_a_logger_that_is_not_installed_is_refused_before_anything_is_made(tmp_p
     assert not (tmp_path / "run").exists()
 
 
+def test_where_a_run_is_logged_is_no_part_of_what_it_is(tmp_path, monkeypatch):
+    """Stopped while it reported to a logger, it goes on without; and it is found again with another."""
+    monkeypatch.setattr("veridical.training.schedule.find_spec", lambda _package: object())
+    logged = Schedule(epochs=2, checks=1, report_to="wandb")
+    monkeypatch.setattr("veridical.run.train.fit", lambda *_: pytest.fail("it has a logger"))
+    with pytest.raises(pytest.fail.Exception):
+        train(DATA, tmp_path / "run", model="tiny", schedule=logged)
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["schedule"]["report_to"] == "wandb"
+    monkeypatch.undo()
+    silent = Schedule(epochs=2, checks=1)
+    assert not train(DATA, tmp_path / "run", model="tiny", schedule=silent).was_done
+    monkeypatch.setattr("veridical.training.schedule.find_spec", lambda _package: object())
+    assert train(DATA, tmp_path / "run", model="tiny", schedule=logged).was_done
+
+
+def test_few_rows_do_not_end_at_chance_without_a_word(tmp_path):
+    rows = [f"say {'yes' if index % 2 else 'no'} {index},{index % 2}" for index in range(60)]
+    (tmp_path / "mine.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    told = []
+    slow = Schedule(rate=1e-9, head_rate=1e-9)
+    done = train(str(tmp_path / "mine.csv"), tmp_path / "run", model="tiny", schedule=slow, watch=Watch(told.append))
+    few, chance = done.notes
+    assert few == (
+        "48 examples in batches of 32 give 6 steps in 3 epochs, and a new head needs 50 or more. "
+        "Try --batch-size 8 --epochs 9."
+    )
+    assert re.match(r"the dev accuracy of 0\.\d+ is not clearly better than 0\.5000, .*6 examples", chance)
+    assert chance.endswith("Try --batch-size 8 --epochs 9.")
+    first = next(progress for progress in told if progress.is_result)
+    assert (first.note, first.done, first.total) == (few, 0, 6)  # before the first step
+    assert train(str(tmp_path / "mine.csv"), tmp_path / "run", model="tiny", schedule=slow).notes == done.notes
+
+
+def test_what_the_note_advises_helps(tmp_path):
+    rows = [f"say {'yes' if index % 2 else 'no'} {index},{index % 2}" for index in range(60)]
+    (tmp_path / "mine.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    advised = Schedule(batch_size=8, epochs=9)
+    done = train(str(tmp_path / "mine.csv"), tmp_path / "run", model="tiny", schedule=advised)
+    assert done.dev["accuracy"] == 1.0
+    assert done.notes == ()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of a given size, which only root can make."""
+    place, mounted = tmp_path / "disk", []
+
+    def mount(kilobytes):
+        place.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(place)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+        mounted.append(place)
+        return place
+
+    if shutil.which("mount") is None:
+        pytest.skip("nothing can be mounted here")
+    yield mount
+    for each in mounted:
+        subprocess.run(["umount", "--lazy", str(each)], check=True)  # weights may still be mapped to memory
+
+
+@pytest.mark.parametrize("free", [-4, 0, 100, 600, 1000, 1500, 2400, 3000])
+def test_a_disk_that_gets_full_at_some_point(small_disk, free):
+    """Of the record, the weights, the optimizer's state, the next checkpoint: wherever, it is said in a sentence."""
+    disk = small_disk(8_000)
+    ballast = disk / "ballast"
+    ballast.write_bytes(bytes(8_000 * 1024 - (free + 4) * 1024))
+    with pytest.raises(
+        StorageError, match="cannot (write|save).*(the disk is full|No space left).*Free some space"
+    ) as raised:
+        train(DATA, disk / "run", model="tiny", schedule=Schedule(epochs=2, checks=1))
+    assert raised.value.exit_code == 5
+    assert not list(disk.glob("*.lock"))
+    ballast.unlink()
+    done = train(DATA, disk / "run", model="tiny", schedule=Schedule(epochs=2, checks=1))
+    assert done.test
+    assert Classifier.load(disk / "run").labels
+
+
 class FullDisk(TrainerCallback):
     def on_step_end(self, args, state, control, **_):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -191,18 +279,44 @@ def test_a_place_that_cannot_be_written(tmp_path):
         train(DATA, tmp_path / "file" / "run", model="tiny", schedule=QUICK)
 
 
+TOGETHER = """
+import json, os, sys
+from veridical.masking import Engine
+from veridical.run.train import train
+from veridical.training import Schedule
+
+predict, seen = Engine.predict, []
+Engine.predict = lambda engine, model, examples: seen.append(len(examples)) or predict(engine, model, examples)
+data = "planted(train=400, dev=101, test=51, length=8)"
+train(data, sys.argv[1], model="tiny", schedule=Schedule(epochs=4, checks=1, batch_size=16))
+with open(f"{sys.argv[1]}-{os.environ['RANK']}.json", "w") as file:
+    json.dump(seen, file)
+"""
+
+
 def test_several_processes_train_together(tmp_path):
     """Two processes on this machine, as `torchrun` starts them on many: they share each step, one of them writes."""
     script = tmp_path / "script.py"
-    script.write_text(
-        "from veridical.run.train import train\nfrom veridical.training import Schedule\n"
-        f"train('planted(train=400, length=8)', {str(tmp_path / 'run')!r}, model='tiny', "
-        "schedule=Schedule(epochs=4, checks=1, batch_size=16))\n"
-    )
+    script.write_text(TOGETHER)
     start_two = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command = [sys.executable, *start_two, str(script)]
+    command = [sys.executable, *start_two, str(script), str(tmp_path / "run")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["dev"]["accuracy"] > 0.95
     assert max(line["step"] for line in record["history"]) == 4 * 13  # 400 examples, 2 processes, 16 each
+    # A few examples to see which figures there are; then each predicts its half of the dev and test splits.
+    seen = [json.loads((tmp_path / f"run-{place}.json").read_text()) for place in (0, 1)]
+    assert seen == [[4, *[51] * 4, 26], [4, *[50] * 4, 25]]
+    # The trainer logs the mean loss of both processes, and so are the terms that it is made of.
+    steps = [line for line in record["history"] if "cross_entropy" in line]
+    assert len(steps) > 10
+    assert all(line["cross_entropy"] == pytest.approx(line["loss"], abs=1e-4) for line in steps)
+    alone = Engine().predict(Classifier.load(tmp_path / "run"), load("planted(train=400, dev=101, length=8):dev"))
+    assert record["dev"]["loss"] == pytest.approx(_loss(alone), abs=1e-5)
+
+
+def _loss(logits):
+    dev = load("planted(train=400, dev=101, length=8):dev")
+    gold = torch.tensor([dev.labels.index(example.label) for example in dev])
+    return float(functional.cross_entropy(logits, gold))

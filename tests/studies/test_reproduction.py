@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,9 +16,9 @@ from veridical.data.loader import parse_name
 from veridical.explainers import EXPLAINERS
 from veridical.objectives import OBJECTIVES
 from veridical.run.train import train
-from veridical.studies import STUDIES, Figure, Preset, Sizes, Study, StudyData
-from veridical.studies.reproduction import reproduce
-from veridical.studies.results import as_json, markdown
+from veridical.studies import STUDIES, Figure, Preset, Sizes, Study, StudyData, Variant
+from veridical.studies.reproduction import StudyRuns, reproduce
+from veridical.studies.tables import as_json, markdown
 from veridical.training import Schedule
 
 DATA = "planted(train=120, length=6)"
@@ -25,13 +26,18 @@ SMALL = Study(
     name="small",
     title="Does it run?",
     variants={
-        "plain": ("cross-entropy",),
-        "other": ("saloss(lam=0.0)", "saloss(lam=5.0)"),
-        "control": ("saloss(lam=0.0, salience=uniform)", "saloss(lam=5.0, salience=uniform)"),
+        "plain": Variant(("cross-entropy",)),
+        "other": Variant(("saloss(lam=0.0)", "saloss(lam=5.0)")),
+        "control": Variant(
+            ("saloss(lam=0.0, salience=uniform)", "saloss(lam=5.0, salience=uniform)"),
+            follows="other",
+            matched=False,
+            control=True,
+        ),
+        "shorter": Variant(("saloss(lam=1.0)",), {"max_length": 6}, against="other"),
     },
-    follows={"control": "other"},
     methods="attention",
-    metrics="decision-flip",
+    metrics="decision-flip, comprehensiveness",
     attack="attack(finder=rules, lists=short)",
     likeness_method="attention",
     presets={
@@ -84,10 +90,129 @@ def test_every_variant_is_measured_in_every_place(done):
     assert attacked.contrast.n <= 10
 
 
+def test_models_are_made_as_sure_as_those_that_are_compared_with_them(done):
+    _, found = done
+    for place in ("planted", "longer"):
+        sure = [line(found, name, "confidence", place).mean for name in ("shorter", "other, as sure as shorter")]
+        assert sure[0] == pytest.approx(sure[1], abs=1e-3)
+    tested = [each for each in found.lines if (each.variant, each.metric) == ("shorter", "comprehensiveness")]
+    assert {each.against for each in tested if each.contrast} == {"other", "other, as sure as shorter"}
+    assert line(found, "shorter", "decision-flip").against == "other"  # flips do not change with a temperature
+    assert not [each for each in found.lines if each.variant == "plain, as sure as control"]
+
+
+def test_settings_of_a_variant_are_those_of_its_models(done):
+    folder, found = done
+    record = json.loads((folder / "planted" / "shorter" / "seed-0" / "model" / "veridical.json").read_text())
+    assert record["max_length"] == 6
+    assert line(found, "shorter", "decision-flip").against == "other"
+    assert (folder / "planted" / "untrained-shorter" / "seed-1" / "model").is_dir()
+
+
 def test_a_control_takes_the_weight_of_what_it_controls_for(done):
     _, found = done
     chosen = found.objectives["planted"]
-    assert SMALL.variants["other"].index(chosen["other"]) == SMALL.variants["control"].index(chosen["control"])
+    other, control = SMALL.variants["other"].objectives, SMALL.variants["control"].objectives
+    assert other.index(chosen["other"]) == control.index(chosen["control"])
+
+
+class Tuning:
+    """Stands in for choosing by training: of the candidates, the one that comes first in an order wins."""
+
+    def __init__(self, *order):
+        self.order = order
+        self.asked = []
+
+    def __call__(self, data, out, candidates, **_):
+        self.asked.append(len(candidates))
+        best = min(candidates, key=self.order.index)
+        return SimpleNamespace(candidates=list(candidates), best=best)
+
+
+@pytest.mark.parametrize(
+    ("order", "asked", "best"),
+    [
+        ("abcd", [2], "a"),  # not at the edge
+        ("bacd", [2, 3], "b"),  # one more shows that the edge was the best
+        ("dcba", [2, 3, 4], "d"),  # still at the edge, but there is no more
+        ("cdba", [2, 3, 4], "c"),
+        ("acbd", [2], "a"),  # what was never tried cannot win
+    ],
+)
+def test_while_the_last_candidate_wins_further_ones_are_tried(monkeypatch, tmp_path, order, asked, best):
+    tuning = Tuning(*order)
+    monkeypatch.setattr("veridical.studies.reproduction.choose", tuning)
+    variants = {
+        "plain": Variant(("cross-entropy",)),
+        "tuned": Variant(("a", "b"), further=("c", "d")),
+        "follower": Variant(("A", "B"), further=("C", "D"), follows="tuned"),
+    }
+    study = replace(SMALL, variants=variants)
+    doing = StudyRuns(study, study.presets["smoke"], tmp_path, Watch())
+    (data_set,) = study.presets["smoke"].data_sets
+    assert doing._tuned(data_set, DATA, "tuned") == best
+    assert tuning.asked == asked
+    assert doing._tuned(data_set, DATA, "follower") == best.upper()
+
+
+def test_further_candidates_are_trained_beside_the_others(tmp_path):
+    further = ("saloss(lam=0.5)", "saloss(lam=0.25)")
+    variants = {"plain": Variant(("cross-entropy",)), "other": replace(SMALL.variants["other"], further=further)}
+    study = replace(SMALL, variants=variants, attack=None, likeness_method=None)
+    preset = study.presets["smoke"]
+    (data_set,) = preset.data_sets
+    candidates = [*SMALL.variants["other"].objectives, *further]
+    best = StudyRuns(study, preset, tmp_path, Watch())._tuned(data_set, DATA, "other")
+    choice = json.loads((tmp_path / "planted" / "other" / "choice.json").read_text())
+    tried = [OBJECTIVES.create(each["objective"]) for each in choice["candidates"]]
+    assert tried == [OBJECTIVES.create(each) for each in candidates[: len(tried)]]
+    assert candidates.index(best) < len(tried) - 1 or len(tried) == len(candidates)
+    assert OBJECTIVES.create(choice["best"]["objective"]) == OBJECTIVES.create(best)
+
+
+def test_a_data_set_may_have_its_own_model_and_a_size_its_own_ways_to_train(tmp_path):
+    base = Preset((StudyData("planted", DATA, audited=4),), seeds=(0, 1), schedule=Schedule(epochs=1, checks=1))
+    plain = Variant(("cross-entropy",))
+    study = replace(
+        SMALL,
+        variants={"plain": plain, "other": Variant(("saloss(lam=0.0)",))},
+        attack=None,
+        presets={
+            "smoke": replace(
+                base,
+                data_sets=(replace(base.data_sets[0], model="tiny"),),
+                model="no/such-model",
+                variants={"other": Variant(("cross-entropy(smoothing=0.1)",))},
+            )
+        },
+        published=(),
+    )
+    found = reproduce(study, "smoke", tmp_path)
+    assert found.objectives["planted"]["other"] == "cross-entropy(smoothing=0.1)"
+    record = json.loads((tmp_path / "planted" / "other" / "seed-0" / "model" / "run.json").read_text())
+    assert record["model"] == "tiny"
+    assert OBJECTIVES.from_spec(record["objective"]) == OBJECTIVES.create("cross-entropy(smoothing=0.1)")
+
+
+def test_the_settings_of_the_papers_are_those_of_the_full_size():
+    assert STUDIES["regex"].in_size("full").variants["regex"].objectives == ("regex(preset=paper)",)
+    assert STUDIES["regex"].in_size("cpu").variants["regex"].objectives == ("regex",)
+    saloss = STUDIES["saloss"]
+    weights = [OBJECTIVES.create(each).lam for each in saloss.variants["saloss"].objectives]
+    assert weights == [1e-2, 1e-3, 1e-4]
+    assert len(saloss.variants["saloss"].further) == 2
+    preset = saloss.presets["full"]
+    told = {
+        each.name: (each.model or preset.model, each.schedule.rate, each.schedule.head_rate, each.schedule.batch_size)
+        for each in preset.data_sets
+    }
+    bert = "google-bert/bert-base-uncased"
+    assert told == {
+        "sst2": (bert, 1e-5, 1e-4, 8),
+        "ag_news": (bert, 1e-5, 1e-4, 4),
+        "evidence_inference": ("allenai/scibert_scivocab_uncased", 5e-6, 2e-4, 4),
+        "multirc": ("FacebookAI/roberta-base", 2e-6, 2e-4, 4),
+    }
 
 
 def test_the_parts_of_a_data_set_are_drawn_once_and_equally_by_class(done):
@@ -124,7 +249,7 @@ def test_variants_are_compared_with_the_first_and_with_the_paper(done):
 
 def test_one_of_several_objectives_is_chosen_on_the_dev_split(done):
     folder, found = done
-    assert found.objectives["planted"]["other"] in SMALL.variants["other"]
+    assert found.objectives["planted"]["other"] in SMALL.variants["other"].objectives
     assert (folder / "planted" / "other" / "saloss-lam-5-0" / "seed-0" / "audit-dev" / "audit.json").exists()
 
 
@@ -145,7 +270,7 @@ def test_the_same_call_again_finds_everything_done(done, monkeypatch):
     monkeypatch.setattr("veridical.studies.reproduction.train", train_and_look)
     again = reproduce(SMALL, "smoke", folder, watch=Watch(told.append))
     assert again.lines == found.lines
-    assert len(trained) == 6  # two seeds of three variants
+    assert len(trained) == 8  # two seeds of four variants
     assert all(each.was_done for each in trained)
     assert not [progress for progress in told if progress.what.endswith("training")]
     assert made_in(folder) == before
@@ -167,30 +292,32 @@ def test_a_damaged_record_is_named(tmp_path):
 def test_a_study_that_was_cancelled_goes_on(tmp_path):
     def stop(progress):
         told.append(progress.what)
-        if progress.what == "planted, cross-entropy, seed 1: training":
+        if progress.what == "planted, plain, cross-entropy, seed 1: training":
             watch.cancel()
 
     told, watch = [], Watch(stop)
-    plain = replace(SMALL, variants={"plain": ("cross-entropy",)}, follows={}, attack=None, likeness_method=None)
+    plain = replace(SMALL, variants={"plain": Variant(("cross-entropy",))}, attack=None, likeness_method=None)
     short = replace(plain.presets["smoke"].data_sets[0], sizes=None, elsewhere={}, ratio=None)
     plain = replace(plain, presets={"smoke": replace(plain.presets["smoke"], data_sets=(short,))})
     with pytest.raises(CancelledError):
         reproduce(plain, "smoke", tmp_path / "study", watch=watch)
     first = tmp_path / "study" / "planted" / "plain" / "seed-0" / "model" / "model.safetensors"
     before = first.stat().st_mtime_ns
-    assert not list((tmp_path / "study").glob("small-smoke.*"))
+    table = tmp_path / "study" / "small-smoke.md"
+    assert "- planted, plain: 1 of 2 seeds" in table.read_text()
     found = reproduce(plain, "smoke", tmp_path / "study")
     assert line(found, "plain", "decision-flip").seeds == 2
     assert first.stat().st_mtime_ns == before
-    assert (tmp_path / "study" / "small-smoke.md").exists()
+    assert found.missing == ()
+    assert "Not finished" not in table.read_text()
 
 
 def test_the_table_has_numbers_marks_and_published_figures(done):
     _, found = done
     text = markdown(found)
     assert "## decision-flip" in text
-    assert "- decision-flip, other: better in " in text
-    assert "| planted |  | attention | other |" in text
+    assert "- decision-flip, other against plain: better in " in text
+    assert "| planted | attention | other |" in text
     assert "| 0.42 |" in text
     assert "model tiny, 1 epochs in batches of 32, seeds 0, 1" in text
     assert "at most 120 / 30 / 40 texts drawn from train, dev and test of planted" in text
@@ -211,9 +338,12 @@ def test_an_unknown_size_is_named(tmp_path):
 @pytest.mark.parametrize("study", STUDIES.values(), ids=list(STUDIES))
 def test_studies_name_things_that_exist(study):
     assert set(study.presets) == {"smoke", "cpu", "full"}
-    for objectives in study.variants.values():
-        for objective in objectives:
-            OBJECTIVES.create(objective)
+    for size, preset in study.presets.items():
+        assert set(preset.variants) <= set(study.variants)
+        for variant in study.in_size(size).variants.values():
+            for objective in variant.candidates:
+                OBJECTIVES.create(objective)
+            assert {variant.follows, variant.against} <= {None, *study.variants}
     known = [EXPLAINERS.written(each) for each in methods_of(study.methods)[0]]
     assert metrics_of(study.metrics)
     for preset in study.presets.values():
@@ -221,6 +351,8 @@ def test_studies_name_things_that_exist(study):
         for data_set in preset.data_sets:
             for name in (data_set.data, *data_set.elsewhere.values()):
                 parse_name(name)
+            assert study.variants_on(data_set)[0] == study.first
+            assert set(data_set.variants) <= set(study.variants)
         assert len(preset.seeds) >= 2
     assert len(study.presets["cpu"].seeds) >= 3
     assert {each.variant for each in study.published} <= set(study.variants)

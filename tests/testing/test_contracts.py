@@ -38,7 +38,26 @@ def held():
     return pair_classifier(hold="text_pair")
 
 
-SAMPLES = [text_classifier, multi_label_classifier, pair_classifier, image_classifier, black_box, windows, tokens, held]
+def pooled():
+    return text_classifier(pooling="mean")
+
+
+def pooled_windows():
+    return text_classifier(pooling="mean", max_length=8, long="window")
+
+
+SAMPLES = [
+    text_classifier,
+    multi_label_classifier,
+    pair_classifier,
+    image_classifier,
+    black_box,
+    windows,
+    tokens,
+    held,
+    pooled,
+    pooled_windows,
+]
 
 
 @pytest.mark.filterwarnings("ignore:.*longer than the model reads")
@@ -70,7 +89,7 @@ def test_erasers_keep_their_contract(name, sample):
 
 @pytest.mark.parametrize(
     "sample",
-    [text_classifier, multi_label_classifier, pair_classifier, image_classifier],
+    [text_classifier, multi_label_classifier, pair_classifier, image_classifier, pooled],
     ids=lambda sample: sample.__name__,
 )
 @pytest.mark.parametrize("name", list(OBJECTIVES))

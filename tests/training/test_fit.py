@@ -197,6 +197,52 @@ def test_the_best_checkpoint_by_the_objectives_own_figure(name, step, best, data
     assert {"accuracy", "macro_f1", "loss"} <= fitted.dev.keys()
 
 
+class Remembering(TrainerCallback):
+    """Keeps the dev loss and the head's weights of each look."""
+
+    def __init__(self):
+        self.seen = {}
+
+    def on_evaluate(self, args, state, control, metrics, model, **_):
+        self.seen[metrics["eval_loss"]] = model.model.classifier.weight.detach().clone()
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize(("rate", "lowest"), [(1e-3, 3), (0.3, 0)], ids=["loss falls", "loss goes up and down"])
+def test_of_equally_good_checkpoints_the_one_with_the_lowest_loss_is_kept(rate, lowest, stopped, data, tmp_path):
+    """Also if it was stopped after a look: the log tells what the best loss was."""
+    schedule = Schedule(epochs=4, checks=1, metric="turns", rate=rate, head_rate=rate)
+    small, looks, classifier = (data[0][:64], data[1][:20]), Remembering(), begin(data)
+    if stopped:
+        with pytest.raises(KeyboardInterrupt):
+            fit(begin(data), Judging(step=0.0), *small, tmp_path, schedule, [StopAt(5), looks])
+    fitted = fit(classifier, Judging(step=0.0), *small, tmp_path, schedule, [looks])
+    losses = [line["eval_loss"] for line in fitted.history if "eval_loss" in line]
+    assert len(set(losses)) == 4
+    assert fitted.dev["loss"] == min(losses)
+    assert losses.index(min(losses)) == lowest
+    assert torch.equal(classifier.model.classifier.weight, looks.seen[min(losses)])
+
+
+def test_a_better_figure_beats_a_lower_loss(data, tmp_path):
+    schedule = Schedule(epochs=3, checks=1, metric="turns")
+    fitted = fit(begin(data), Judging(step=-1.0), data[0][:64], data[1][:20], tmp_path, schedule)
+    losses = [line["eval_loss"] for line in fitted.history if "eval_loss" in line]
+    assert fitted.dev["loss"] == losses[0] > min(losses)
+
+
+def test_a_folder_that_was_moved_still_has_its_best_checkpoint(data, tmp_path):
+    """Stopped after the last step, when only the best weights were left to be taken."""
+    schedule, small = Schedule(epochs=3, checks=1, metric="turns"), (data[0][:64], data[1][:20])
+    fit(begin(data), Judging(step=-1.0), *small, tmp_path / "here", schedule)
+    first = load_file(tmp_path / "here" / "checkpoint-2" / "model.safetensors")
+    (tmp_path / "here").rename(tmp_path / "there")
+    again = begin(data)
+    fitted = fit(again, Judging(step=-1.0), *small, tmp_path / "there", schedule)
+    assert fitted.resumed_from == 6
+    assert torch.equal(again.model.classifier.weight, first["model.classifier.weight"])
+
+
 def test_a_figure_that_nobody_has_is_named_before_training(data, tmp_path):
     with pytest.raises(UsageError, match="unknown dev figure 'turn'. Did you mean 'turns'.*accuracy, loss, macro_f1"):
         fit(begin(data), Judging(), *data, tmp_path, Schedule(metric="turn"))
@@ -213,12 +259,39 @@ def test_training_stops_when_nothing_improves(data, tmp_path):
 
 def test_head_and_encoder_learn_at_their_own_rates(data, tmp_path):
     classifier = begin(data)
-    encoder = {name: values.clone() for name, values in classifier.model.bert.named_parameters()}
-    head = classifier.model.classifier.weight.clone()
+    before = {name: values.clone() for name, values in classifier.model.named_parameters()}
     fit(classifier, CrossEntropy(), *data, tmp_path, Schedule(epochs=1, rate=1e-12, head_rate=1e-2))
-    assert (classifier.model.classifier.weight - head).abs().max() > 1e-3
-    for name, values in classifier.model.bert.named_parameters():
-        assert (values - encoder[name]).abs().max() < 1e-6, name
+    for name, values in classifier.model.named_parameters():
+        moved = float((values - before[name]).detach().abs().max())
+        # The pooler of a new model has learned no more than its head.
+        assert moved > 1e-3 if name.startswith(("classifier.", "bert.pooler.")) else moved < 1e-6, name
+
+
+def test_a_pooler_that_was_trained_before_learns_at_the_encoders_rate(data, tmp_path):
+    classifier = begin(data)
+    with torch.no_grad():
+        classifier.model.bert.pooler.dense.bias.fill_(0.1)
+    classifier.save(tmp_path / "trained")
+    again = start(str(tmp_path / "trained"), data[0], data[0].labels)
+    before = again.model.bert.pooler.dense.weight.detach().clone()
+    fit(again, CrossEntropy(), *data, tmp_path / "run", Schedule(epochs=1, rate=1e-12, head_rate=1e-2))
+    assert (again.model.bert.pooler.dense.weight - before).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_a_resumed_training_trains_everything_at_the_same_rates(pooling, data, tmp_path):
+    schedule = Schedule(epochs=2, checks=2, rate=1e-4, head_rate=1e-2)
+    whole = begin(data, pooling=pooling)
+    fit(whole, CrossEntropy(), *data, tmp_path / "whole", schedule)
+    for again in (begin(data, pooling=pooling), None):
+        broken = begin(data, pooling=pooling)
+        folder = tmp_path / f"broken-{again is None}"
+        with pytest.raises(KeyboardInterrupt):
+            fit(broken, CrossEntropy(), *data, folder, schedule, [StopAt(18)])
+        resumed = again or broken  # a new one, or in a notebook the very same, whose pooler has learned meanwhile
+        assert fit(resumed, CrossEntropy(), *data, folder, schedule).resumed_from == 14
+        for name, values in whole.model.state_dict().items():
+            torch.testing.assert_close(resumed.model.state_dict()[name], values, atol=1e-6, rtol=0, msg=name)
 
 
 def test_the_same_seed_gives_the_same_weights(data, tmp_path):

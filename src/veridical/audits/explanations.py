@@ -38,8 +38,9 @@ Reasons = dict[str, dict[str, str]]
 class ScoredDocument:
     """What is kept of an explanation: its scores, and in `content` a hash of all that a metric could depend on.
 
-    `document` is the id of the document that it explains. `packed` is the rest of the explanation in a twentieth of the
-    memory, but for its inputs, which the example has.
+    `document` is the id of the document that it explains. `difference` and `residual` are its measures of these names,
+    0 where its scores need not add up. `packed` is the rest of the explanation in a twentieth of the memory, but for
+    its inputs, which the example has.
     """
 
     document: str
@@ -49,6 +50,8 @@ class ScoredDocument:
     queries: float
     probability: float
     truncated: bool
+    difference: float = 0.0
+    residual: float = 0.0
     packed: bytes = b""
 
     @classmethod
@@ -64,6 +67,8 @@ class ScoredDocument:
             queries=explanation.measures.get("queries", float("nan")),
             probability=explanation.probabilities.get(explanation.target, float("nan")),
             truncated=explanation.measures.get("truncated_units", 0) > 0,
+            difference=explanation.measures.get("difference", 0.0),
+            residual=explanation.measures.get("residual", 0.0),
             packed=_packed(explanation),
         )
 
@@ -110,6 +115,12 @@ class MethodScores:
         """Questions per document, on average."""
         found = [each.queries for each in self.scored.values()]
         return sum(found) / len(found) if found else float("nan")
+
+    @property
+    def missed(self) -> float:
+        """What the scores of all documents miss of the differences that they share out, as a part of these."""
+        residual = sum(abs(each.residual) for each in self.scored.values())
+        return residual / (sum(abs(each.difference) for each in self.scored.values()) or float("inf"))
 
     def scores(self, case: Case) -> Tensor:
         """The scores of a case's units, [B, U]; 0 for examples that the method did not explain."""

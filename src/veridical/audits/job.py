@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
@@ -18,23 +18,26 @@ from veridical.audits.explanations import (
     leave_out_misfits,
     model_itself,
 )
-from veridical.audits.measurement import MeasuringJob, costs_once, measure_corpus, measure_documents
+from veridical.audits.measurement import Counting, MeasuringJob, measure_corpus, measure_documents
 from veridical.audits.plan import (
     Methods,
     Metrics,
     Plan,
     audited_metric,
     corpus_tasks,
+    digest,
     document_tasks,
     methods_of,
     metrics_of,
     plan,
+    usual_metrics,
 )
-from veridical.audits.record import FLOOR, MODEL, Audit, AuditedMethod, Document, Measurement
+from veridical.audits.record import DRAWS, FLOOR, MODEL, Audit, AuditedMethod, Document, Measurement
 from veridical.audits.sources import check_marks, human_job, only_gold, take_in
 from veridical.audits.statistics.findings import Agreement
 from veridical.audits.statistics.groups import agreement
 from veridical.audits.store import EXPLANATIONS, Journal, save_audit
+from veridical.audits.timing import costs_once
 from veridical.core.errors import InputError, UnsupportedError, UsageError
 from veridical.core.files import ExplanationWriter, read, spec_key
 from veridical.core.progress import Watch
@@ -42,9 +45,11 @@ from veridical.core.values import HUMAN, Example, Explanation, content_hash
 from veridical.explainers import Explainer
 from veridical.masking import Engine
 from veridical.metrics import METRICS
-from veridical.run.explain import ExplainJob, explain_into
+from veridical.report.drawing import MISSED
+from veridical.run.explain import ExplainJob, content_of, explain_into
+from veridical.run.given import Given, as_examples, data_name
 from veridical.run.handle import Model, ModelHandle, versions
-from veridical.run.job import EngineSettings, Given, as_examples, data_name
+from veridical.run.job import EngineSettings
 
 METHODS = "attention, integrated-gradients, occlusion"
 
@@ -90,7 +95,8 @@ def audit(
     explainers, people = ([], False) if is_blank else methods_of(methods)
     if not explainers and not people and not files:
         raise UsageError("there is no method to audit", remedy="Name some, or give a file of explanations.")
-    todo = plan(handle.classifier, given, explainers, metrics_of(metrics))
+    judges = metrics_of(metrics, usual_metrics(handle.classifier))
+    todo = plan(handle.classifier, given, explainers, judges)
     with ExitStack() as stack:
         folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         journal = stack.enter_context(Journal(folder))
@@ -132,15 +138,10 @@ class _AuditJob:
 
     def run(self, files: list[Path], is_kept: bool) -> Audit:
         """All phases; an audit that is kept gets its card."""
-        spent = replace(self.engine.cost)  # an engine may have worked for others before
         jobs = {name: self._job(explainer) for name, explainer in self.plan.methods.items()}
-        try:
-            self._explain(jobs, files)
-            rows = self._measure()
-            costs = {method.name: self._costs(method, jobs.get(method.name)) for method in self.methods}
-        finally:
-            cost = self.engine.cost
-            self.journal.spend(queries=cost.queries - spent.queries, forwards=cost.forwards - spent.forwards)
+        self._explain(jobs, files)
+        rows = self._measure()
+        costs = {method.name: self._costs(method, jobs.get(method.name)) for method in self.methods}
         found = self._audit(rows, costs)
         save_audit(found, self.folder)
         if is_kept:
@@ -170,7 +171,10 @@ class _AuditJob:
     def _explain_by(self, job: ExplainJob, name: str, examples: Sequence[Example], kept: AuditExplanations) -> bool:
         """Explain what is missing; a method that turns out to be impossible is left out."""
         try:
-            done = explain_into(kept, job, examples, engine=self.engine, watch=self.watch)
+            counting = Counting(
+                self.journal, lambda portion: digest(job.key, *(f"{each.id} {content_of(each)}" for each in portion))
+            )
+            done = explain_into(kept, job, examples, engine=self.engine, runner=counting, watch=self.watch)
         except UnsupportedError as error:
             self.skipped[name] = error.problem
             return False
@@ -230,13 +234,15 @@ class _AuditJob:
 
     def _audit(self, rows: Sequence[Measurement], costs: Mapping[str, Mapping[str, float]]) -> Audit:
         documents = documents_of(self.examples, self.targets, self.methods, {row.document for row in rows})
-        steps = self.journal.steps
+        steps, of_numbers = self.journal.steps, self.model.classifier.is_regression
         return Audit(
             model=self.model.description,
             data=self.settings.data or "examples given in Python",
             documents=documents,
             methods=tuple(AuditedMethod(each.name, each.spec, costs[each.name]) for each in self.methods),
-            metrics=tuple(audited_metric(name, each, steps.get(name, ())) for name, each in self.plan.metrics.items()),
+            metrics=tuple(
+                audited_metric(name, each, steps.get(name, ()), of_numbers) for name, each in self.plan.metrics.items()
+            ),
             rows=tuple(rows),
             skipped={**self.plan.skipped, **self.skipped},
             failures=self.reasons,
@@ -248,6 +254,7 @@ class _AuditJob:
                 "target": self.settings.target,
                 "precision": self.engine.precision,
                 "timed": self.settings.timed,
+                "draws": {FLOOR: DRAWS},
             },
         )
 
@@ -262,6 +269,11 @@ class _AuditJob:
             for method in self.methods
             if method.name != MODEL
         }
+
+
+def _portion_key(job: ExplainJob, portion: Sequence[Example]) -> str:
+    """What tells a portion of examples that are explained from others."""
+    return digest(job.key, *(f"{example.id} {content_of(example)}" for example in portion))
 
 
 _TOP = 0.25
@@ -304,6 +316,11 @@ def warnings_about(methods: Sequence[MethodScores]) -> Iterator[str]:
         if flat:
             where = f"in {len(flat):,} document{'s' * (len(flat) != 1)} ({_some(flat)})"
             yield f"{method.name} scores every word 0 {where}: the order that was judged is that of the text."
+        if method.missed > MISSED:
+            yield (
+                f"The scores of {method.name} miss {method.missed:.0%} of the differences that they share out, so what "
+                "was judged is not what the method promises; `veridical check` says what to do."
+            )
     cut = sorted({example for method in methods for (example, _), each in method.scored.items() if each.truncated})
     if cut:
         texts = "1 text was" if len(cut) == 1 else f"{len(cut):,} texts were"

@@ -1,28 +1,28 @@
-"""Measuring in portions, and taking the time of methods."""
+"""Measuring in portions, and counting what that takes."""
 
 from __future__ import annotations
 
-import platform
-import time
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor
 
 from veridical.audits.explanations import Place, Reasons, Targets
 from veridical.audits.plan import MeasuringTask, digest
-from veridical.audits.record import Measurement
+from veridical.audits.record import FLOOR, Measurement
 from veridical.audits.store import Journal
 from veridical.core.errors import InputError, ModelError, VeridicalError
 from veridical.core.progress import Watch
-from veridical.core.values import Example, content_hash
+from veridical.core.values import Example
+from veridical.explainers import EXPLAINERS
 from veridical.masking import Case, Cost, Engine
 from veridical.masking.erasure import places
-from veridical.metrics import CorpusMetric, Metric, measure
-from veridical.run.explain import ExplainJob
-from veridical.run.job import Failure, Job, Result, charge, serially
+from veridical.metrics import CorpusMetric, Measured, Metric, measure
+from veridical.run.job import Failure, Job, Result, charge, serially, while_it_answers
+
+T = TypeVar("T")
 
 _OTHERWISE = "asked again, the model does not choose this target any more"
 """The last digits of an output may be others beside other texts, and a decision may depend on them."""
@@ -53,7 +53,7 @@ class MeasuringJob(Job[MeasuredExample]):
 
     def passes(self, units: int) -> int:
         """The most model inputs that judging an example of so many units takes."""
-        return sum(cast("Metric", task.metric).questions(units) for task in self.tasks)
+        return sum(task.draws * cast("Metric", task.metric).questions(units) for task in self.tasks)
 
     def documents(self, examples: Sequence[Example]) -> list[Place]:
         """Each example with each of its targets."""
@@ -64,30 +64,79 @@ class MeasuringJob(Job[MeasuredExample]):
         documents = self.documents(examples)
         return [task for task in self.tasks if any(key not in self.known for key in task.keys(documents).values())]
 
+    def todo(self, examples: Sequence[Example]) -> list[str]:
+        """The keys of all that these tasks measure."""
+        documents = self.documents(examples)
+        return [key for task in self.missing(examples) for key in task.keys(documents).values()]
+
     def work(self, examples: list[Example], engine: Engine) -> list[MeasuredExample]:
         found = {example.id: MeasuredExample() for example in examples}
         if missing := self.missing(examples):
             case = Case.bind(self.model.classifier, examples, target=self.target, engine=engine)
-            scores = {task.method.name: task.method.scores(case) for task in missing}
+            scores = {task.method.name: _draws(task, case) for task in missing}
             for task in missing:
                 self._measure(task, case, scores[task.method.name], found)
         return list(found.values())
 
-    def _measure(self, task: MeasuringTask, case: Case, scores: Tensor, found: dict[str, MeasuredExample]) -> None:
+    def _measure(
+        self, task: MeasuringTask, case: Case, scores: Sequence[Tensor], found: dict[str, MeasuredExample]
+    ) -> None:
         documents = entries(case)
         keys = task.keys(documents)
-        ordered = backwards(scores, case.live) if task.order == "reversed" else scores
+        ordered = [backwards(each, case.live) if task.order == "reversed" else each for each in scores]
         try:
-            measured = measure(cast("Metric", task.metric), case, ordered)
+            measured = averaged([measure(cast("Metric", task.metric), case, each) for each in ordered])
         except (InputError, ModelError) as error:
             if len(found) > 1:  # which of them cannot be measured is found by halves
                 raise
+            if isinstance(error, ModelError):
+                # It may be this question only. A model that does not answer about the whole text either is gone, and
+                # raises: each of the other tasks would have to wait for it.
+                case.engine.predict(case.classifier, case.batch.examples)
             found[case.batch.examples[0].id].errors |= dict.fromkeys(keys.values(), error)
             return
         for place, row in task.rows(documents, measured).items():
             mine = found[place[0]]
             mine.rows[keys[place]] = row
             mine.steps[task.name] = measured.steps
+
+
+def _draws(task: MeasuringTask, case: Case) -> list[Tensor]:
+    """The scores of a method, [B, U]; of the floor several, the first of which is the one that was written down."""
+    more = [EXPLAINERS.create(f"{FLOOR}(seed={seed})") for seed in range(1, task.draws)]
+    return [task.method.scores(case), *(each.scores(case).values for each in more)]
+
+
+def averaged(draws: Sequence[Measured]) -> Measured:
+    """The means of several draws, example by example; details, such as a class, are those of the first draw."""
+    curves = [each.curve for each in draws if each.curve is not None]
+    return replace(
+        draws[0],
+        values=torch.stack([each.values for each in draws]).nanmean(0),
+        curve=torch.stack(curves).nanmean(0) if curves else None,
+    )
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Does portions one after the other, and writes down what each has cost before anybody keeps what came of it.
+
+    So counts survive a kill. Killed in between, a portion is done again, and counts once: it has the same key.
+    """
+
+    journal: Journal
+    key: Callable[[list[Example]], str]
+
+    def __call__(self, job: Job[T], portions: Iterable[list[Example]], watch: Watch) -> Iterator[Result[T]]:
+        several = list(portions)
+        for portion, result in zip(several, serially(job, several, watch), strict=True):
+            spend(self.journal, self.key(portion), result.cost)
+            yield result
+
+
+def spend(journal: Journal, key: str, cost: Cost) -> None:
+    """Write down what something cost, under a key of its own."""
+    journal.spend(key, queries=cost.queries, forwards=cost.forwards)
 
 
 def entries(case: Case) -> list[Place]:
@@ -107,9 +156,13 @@ def measure_documents(
     todo = [portion for portion in job.portions(examples) if job.missing(portion)]
     count(len(examples) - sum(map(len, todo)))
     errors: dict[str, VeridicalError] = {}
-    for portion, result in zip(todo, serially(job, todo, watch), strict=True):
+    results = Counting(journal, lambda portion: digest(*job.todo(portion)))(job, todo, watch)
+    judged = len(examples) - sum(map(len, todo))
+    answered = while_it_answers(results, lambda: f"{judged:,} of {len(examples):,} are judged, in {journal.folder}")
+    for portion, result in zip(todo, answered, strict=True):
         charge(engine.cost, result.cost)
         errors |= _keep(job, portion, result, journal)
+        judged += len(result.made)
         count(len(portion))
     known = journal.failures | {key: error.reason for key, error in errors.items()}
     return [row for example in examples for row in _rows(job, example, journal, known, reasons)]
@@ -160,10 +213,9 @@ def _outcomes(
     job: MeasuringJob, portion: Sequence[Example], result: Result[MeasuredExample]
 ) -> Iterator[MeasuredExample]:
     """What was measured of each example; where nothing could be, all its tasks have that error."""
-    for example, outcome in zip(portion, result.outcomes, strict=True):
+    for example, outcome in zip(portion, result.outcomes, strict=False):  # the last ones may not have been tried
         if isinstance(outcome, Failure):
-            keys = [key for task in job.missing([example]) for key in task.keys(job.documents([example])).values()]
-            yield MeasuredExample(errors=dict.fromkeys(keys, outcome.error))
+            yield MeasuredExample(errors=dict.fromkeys(job.todo([example]), outcome.error))
         else:
             yield outcome
 
@@ -182,75 +234,3 @@ def _rows(
     for method, told in failed.items():
         why = " ".join(f"{', '.join(dict.fromkeys(names))}: {reason.rstrip('.')}." for reason, names in told.items())
         reasons.setdefault(example.id, {})[method] = why
-
-
-Costs = dict[str, float]
-"""Means per document: `seconds`, `forwards` and `backwards`."""
-
-
-def costs_once(job: ExplainJob, examples: Sequence[Example], journal: Journal, engine: Engine, watch: Watch) -> Costs:
-    """What a method costs on some documents. The journal keeps it, so that it is found out once on each machine."""
-    place = (str(job.settings), str(job.model.classifier.device), platform.node())
-    key = digest(job.key, *place, *(content_hash(example.inputs) for example in examples))
-    if key not in journal.times:
-        timing = time_method(job, examples, watch)
-        charge(engine.cost, timing.spent)
-        journal.time(key, timing.costs)
-    return journal.times[key]
-
-
-@dataclass(frozen=True)
-class Timing:
-    """What a method costs per document, and what finding that out has cost in all."""
-
-    costs: Costs
-    spent: Cost
-
-
-def time_method(job: ExplainJob, examples: Sequence[Example], watch: Watch) -> Timing:
-    """Means per document, without the prediction itself: `seconds` of wall time, `forwards` and `backwards` passes.
-
-    The method runs as it does when it explains: with the same precision, batches and target. The first document is
-    explained once before the clock starts, so that nobody pays for warming up.
-    """
-    spent, own, seconds, count = _explain(job, examples[0]).whole, Cost(), 0.0, 0
-    for example in examples:
-        watch.check()
-        done = _explain(job, example)
-        charge(spent, done.whole)
-        charge(own, done.scoring)
-        seconds, count = seconds + done.seconds, count + done.documents
-    costs = {"seconds": seconds / count, "forwards": own.forwards / count, "backwards": own.backwards / count}
-    return Timing(costs, spent)
-
-
-@dataclass(frozen=True)
-class _Explained:
-    """What an example costs in all, and what it costs and how long it takes after the prediction.
-
-    It is one document for each of its targets.
-    """
-
-    whole: Cost
-    scoring: Cost
-    seconds: float
-    documents: int
-
-
-def _explain(job: ExplainJob, example: Example) -> _Explained:
-    engine, device = job.settings.engine(), job.model.classifier.device
-    case = Case.bind(job.model.classifier, [example], target=job.target, engine=engine)
-    bound = replace(engine.cost)
-    _settle(device)
-    begin = time.perf_counter()
-    job.explainer.scores(case)
-    _settle(device)
-    seconds = time.perf_counter() - begin
-    forwards, backwards = engine.cost.forwards - bound.forwards, engine.cost.backwards - bound.backwards
-    return _Explained(engine.cost, Cost(forwards=forwards, backwards=backwards), seconds, len(case))
-
-
-def _settle(device: torch.device) -> None:
-    """Wait for what a device still has to do, or the clock would stop too early."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)

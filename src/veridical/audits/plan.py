@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from veridical.audits.explanations import MethodScores, Place
-from veridical.audits.record import FLOOR, MODEL, AuditedMetric, Measurement, Order
+from veridical.audits.record import DRAWS, FLOOR, MODEL, AuditedMetric, Measurement, Order
 from veridical.core.component import unknown
 from veridical.core.errors import InputError, UnsupportedError, UsageError
 from veridical.core.files import spec_key
@@ -25,7 +25,7 @@ from veridical.explainers import EXPLAINERS, Explainer
 from veridical.masking import ERASERS
 from veridical.metrics import METRICS, CorpusMetric, Measured, Metric
 from veridical.metrics.base import Need
-from veridical.metrics.sets import SETS
+from veridical.metrics.sets import DEFAULT, OF_NUMBERS, SETS
 from veridical.models import Classifier
 from veridical.run.handle import ModelHandle
 
@@ -108,9 +108,12 @@ def methods_of(asked: Methods) -> tuple[list[Explainer], bool]:
     return [_made(EXPLAINERS, "explainer", each, [HUMAN]) for each in methods], len(methods) < len(several)
 
 
-def metrics_of(asked: Metrics) -> list[AnyMetric]:
-    """The metrics that are asked for, each once; the name of a set stands for several."""
-    several = [part for each in _asked(asked) for part in _of_set(each)]
+def metrics_of(asked: Metrics, default: str = DEFAULT) -> list[AnyMetric]:
+    """The metrics that are asked for, each once; the name of a set stands for several.
+
+    `default` is the set that this word stands for.
+    """
+    several = [part for each in _asked(asked) for part in _of_set(each, default)]
     made = (_made(METRICS, "metric or set of metrics", each, SETS) for each in several)
     return list(named(METRICS, made).values())
 
@@ -149,13 +152,18 @@ def _is_word(text: str) -> bool:
     return re.fullmatch(r"[\w-]+", text) is not None
 
 
-def _of_set(asked: Any) -> list[Any]:
+def usual_metrics(classifier: Classifier) -> str:
+    """The set of metrics that is the default for a model."""
+    return OF_NUMBERS if classifier.is_regression else DEFAULT
+
+
+def _of_set(asked: Any, default: str) -> list[Any]:
     if not isinstance(asked, Term) or asked.name not in SETS:
         return [asked]
     if asked.options:
         remedy = "Name the metrics that should have options one by one."
         raise UsageError(f"{asked.name} is a set of metrics, and takes no options", remedy=remedy)
-    return [parse_one(each) for each in SETS[asked.name].metrics]
+    return [parse_one(each) for each in SETS[default if asked.name == DEFAULT else asked.name].metrics]
 
 
 def _with_floor(methods: Sequence[Explainer]) -> list[Explainer]:
@@ -273,11 +281,17 @@ class MeasuringTask:
             if place in self.method.scored
         }
 
+    @property
+    def draws(self) -> int:
+        """How many orders of the method a value is the mean of."""
+        return DRAWS if self.method.name == FLOOR else 1
+
     @cached_property
     def _kind(self) -> str:
         spec = json.dumps(METRICS.spec(self.metric), sort_keys=True)
         # The names are part of a row, and beside other methods a method may have another one.
-        return digest(spec, self.order, self.precision, self.name, self.method.name)
+        own = (f"{self.draws} draws",) if self.draws > 1 else ()
+        return digest(spec, self.order, self.precision, self.name, self.method.name, *own)
 
 
 def document_tasks(
@@ -300,16 +314,20 @@ def corpus_tasks(metrics: Mapping[str, AnyMetric], methods: Sequence[MethodScore
                 yield MeasuringTask(name, metric, method)
 
 
-def audited_metric(name: str, metric: AnyMetric, steps: tuple[float, ...]) -> AuditedMetric:
-    """What an audit says of a metric; `steps` are what the points of its curves stand for."""
+def audited_metric(name: str, metric: AnyMetric, steps: tuple[float, ...], of_numbers: bool) -> AuditedMetric:
+    """What an audit says of a metric; `steps` are what the points of its curves stand for.
+
+    `of_numbers` says that the model gives a number, whose changes have no percent.
+    """
     return AuditedMetric(
         name=name,
         spec=spec_data(METRICS.spec(metric)),
         greater_is_better=metric.greater_is_better,
-        percent=metric.percent,
+        percent=metric.percent and not (metric.of_output and of_numbers),
         meaning=metric.meaning,
         weakness=metric.weakness,
         comparable=metric.comparable,
+        describes=metric.describes,
         steps=steps,
     )
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ Order = Literal["given", "reversed"]
 
 FLOOR = "random"
 """The method that knows nothing, always audited beside the others."""
+
+DRAWS = 5
+"""How many orders the floor is the mean of: one draw alone may be lucky. Other methods have one."""
 
 MODEL = "the model"
 """Stands in the place of a method where a metric judges the model itself, and no explanations."""
@@ -68,6 +71,7 @@ class AuditedMetric:
     """A metric in an audit: its `name` as it is written in tables, and its full spec.
 
     `comparable` says whether values of different models can be compared: raw differences of probabilities cannot.
+    `describes` says that no value is better than another, whatever `greater_is_better` says.
     `steps` are what the points of its curves stand for. `eraser` is its way of taking words away, if it has one.
     """
 
@@ -78,6 +82,7 @@ class AuditedMetric:
     meaning: str = ""
     weakness: str = ""
     comparable: bool = True
+    describes: bool = False
     steps: tuple[float, ...] = ()
 
     @property
@@ -103,7 +108,7 @@ class Measurement:
     details: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """Methods judged by metrics on the same documents with the same model.
 
@@ -126,6 +131,18 @@ class Audit:
     work: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.documents):,} documents, {len(self.methods)} methods, {len(self.metrics)} metrics"
+        return f"Audit({self.model_name} on {self.data}: {counts})"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *self.summary.verdict])
+
+    def _repr_html_(self) -> str:
+        from veridical.audits.card.card import fragment  # which needs this module
+
+        return fragment(self)
 
     @property
     def model_name(self) -> str:
@@ -168,21 +185,30 @@ class Audit:
 
     def values(self, metric: str, method: str, order: Order = "given") -> NDArray[np.float64]:
         """One number per document, in the order of `documents`: NaN where undefined or not there."""
-        found = self._index.get((metric, method, order), {})
+        found = self._found(metric, method, order)
         return np.array([found[each.id].value if each.id in found else np.nan for each in self.documents], dtype=float)
 
     def detail(self, name: str, metric: str, method: str, order: Order = "given") -> NDArray[np.float64]:
         """A further number of the metric per document, NaN where there is none."""
-        found = self._index.get((metric, method, order), {})
+        found = self._found(metric, method, order)
         numbers = [found[each.id].details.get(name, np.nan) if each.id in found else np.nan for each in self.documents]
         return np.array(numbers, dtype=float)
 
     def curves(self, metric: str, method: str, order: Order = "given") -> NDArray[np.float64]:
         """The metric's steps per document, [documents, steps]: NaN where undefined."""
-        found, steps = self._index.get((metric, method, order), {}), self.metric(metric).steps
+        found, steps = self._found(metric, method, order), self.metric(metric).steps
         empty = (np.nan,) * len(steps)
         rows = [found[each.id].curve or empty if each.id in found else empty for each in self.documents]
         return np.array(rows, dtype=float).reshape(len(rows), len(steps))
+
+    def _found(self, metric: str, method: str, order: Order) -> Mapping[str, Measurement]:
+        """What was measured, by document; names that the audit does not have are refused."""
+        if not self.has(metric, method, order):
+            self.metric(metric)
+            self.method(method)
+            if order not in get_args(Order):
+                raise unknown("order", order, dict.fromkeys(get_args(Order)))
+        return self._index.get((metric, method, order), {})
 
     @cached_property
     def _index(self) -> dict[tuple[str, str, str], dict[str, Measurement]]:

@@ -40,8 +40,8 @@ class Journal:
     """Rows by keys. A key is a hash of everything that the row was made of. What `write` has written survives a crash.
 
     The file stays in the audit's folder, so that an audit with one more method measures that method only. `failures`
-    says by key why something cannot be measured. `times` has by key what a method costs. `work` is what all audits in
-    the folder asked of models.
+    says by key why something cannot be measured. `times` has by key what a method costs. `work` is what it took to make
+    all that is in the folder: a portion counts once, even if it was killed and done again.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,7 +49,8 @@ class Journal:
         self.failures: dict[str, str] = {}
         self.steps: dict[str, tuple[float, ...]] = {}
         self.times: dict[str, dict[str, float]] = {}
-        self.work: Counter[str] = Counter()
+        self._spent: dict[str, Mapping[str, int]] = {}
+        self.folder = folder
         self._path = folder / _NAME
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -82,11 +83,19 @@ class Journal:
         self._append([{"timed": key, "costs": costs}])
         self.times[key] = dict(costs)
 
-    def spend(self, **work: int) -> None:
-        """Keep count of work that was done."""
+    @property
+    def work(self) -> Counter[str]:
+        """How much work was done, by kind."""
+        found: Counter[str] = Counter()
+        for each in self._spent.values():
+            found.update(each)
+        return found
+
+    def spend(self, key: str, **work: int) -> None:
+        """Keep count of the work on a portion, which has this key, in the place of what was known of it."""
         if any(work.values()):
-            self._append([{"work": work}])
-            self.work.update(work)
+            self._append([{"spent": key, "work": work}])
+            self._spent[key] = work
 
     def _open(self) -> None:
         try:
@@ -125,8 +134,8 @@ class Journal:
             self.failures[told["failed"]] = str(told["reason"])
         elif "timed" in told:
             self.times[told["timed"]] = dict(told["costs"])
-        elif "work" in told:
-            self.work.update(told["work"])
+        elif "spent" in told:
+            self._spent[told["spent"]] = dict(told["work"])
         else:
             self.steps[told["metric"]] = tuple(told["steps"])
 

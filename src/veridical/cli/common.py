@@ -29,6 +29,10 @@ Hold = Annotated[str | None, typer.Option(help="A field that is context only, ne
 Long = Annotated[
     str | None, typer.Option(help="Texts beyond the model's limit: truncate (and say so), or window (read it all).")
 ]
+Pooling = Annotated[
+    str | None,
+    typer.Option(help="What a new head reads: cls (the first token's vector) or mean (of all tokens)."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Bf16 = Annotated[bool, typer.Option("--bf16", help="Run the model in bfloat16: faster where the processor has it.")]
 Tokens = Annotated[int, typer.Option(min=1, help="Tokens in one batch: bounds the memory.")]
@@ -111,10 +115,17 @@ def seeds_of(text: str) -> list[int]:
         raise UsageError(f"--seed cannot be {text!r}", remedy="Give a whole number, or several: 0,1,2.") from None
 
 
-def reading_settings(units: str | None, hold: str | None, long: str | None) -> dict[str, Any]:
+def reading_settings(
+    units: str | None, hold: str | None, long: str | None, pooling: str | None = None
+) -> dict[str, Any]:
     """How texts are read, as far as it was said."""
-    said = {"units": units, "hold": hold, "long": long}
-    allowed = {"units": ("word", "token"), "hold": ("text", "text_pair"), "long": ("truncate", "window")}
+    said = {"units": units, "hold": hold, "long": long, "pooling": pooling}
+    allowed = {
+        "units": ("word", "token"),
+        "hold": ("text", "text_pair"),
+        "long": ("truncate", "window"),
+        "pooling": ("cls", "mean"),
+    }
     for name, value in said.items():
         if value is not None and value not in allowed[name]:
             raise UsageError(f"--{name} cannot be {value!r}", remedy=f"It is one of: {', '.join(allowed[name])}.")

@@ -16,7 +16,7 @@ from veridical.cli.common import Json
 from veridical.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from veridical.run.inventory import InventoryRow
+    from veridical.run.catalogue import InventoryRow
 
 _SHORT = 60
 _ALONE = ("more", "options", "presets")
@@ -46,7 +46,7 @@ def inventory(
     as_json: Json = False,
 ) -> None:
     """List explainers, metrics and their sets, data, models, erasers, objectives and saliences, with what they need."""
-    from veridical.run.inventory import find_row
+    from veridical.run.catalogue import find_row
 
     tables = _tables(what, model)
     if name is not None:
@@ -68,12 +68,14 @@ def inventory(
 
 
 def _tables(what: What, model: str | None) -> dict[str, list[InventoryRow]]:
-    from veridical.run.inventory import TABLES, learned
+    from veridical.run.catalogue import TABLES, rows
 
     if model is None:
-        return {table: TABLES[table]() for table in (TABLES if what is What.all else [what.value])}
+        return {table: rows(table) for table in (TABLES if what is What.all else [what.value])}
     if what is not What.explainers:
         raise UsageError("--model is for explainers only", remedy=f"Write: veridical list explainers --model {model}")
+    from veridical.run.inventory import learned
+
     return {what.value: learned(model)}
 
 
@@ -121,7 +123,7 @@ def _facts(row: InventoryRow) -> list[str]:
 
 
 def _options(options: list[dict[str, Any]]) -> Grid:
-    from veridical.run.inventory import written_default
+    from veridical.run.catalogue import written_default
 
     grid = _grid("option", "default", "takes", "what it does")
     for each in options:
@@ -130,7 +132,7 @@ def _options(options: list[dict[str, Any]]) -> Grid:
 
 
 def _presets(row: InventoryRow) -> Grid:
-    from veridical.run.inventory import written_value
+    from veridical.run.catalogue import written_value
 
     grid = _grid("preset", "options")
     for preset, chosen in row.get("presets", {}).items():

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -21,7 +25,7 @@ from veridical.cli import (
     show,
     train,
 )
-from veridical.core.errors import VeridicalError
+from veridical.core.errors import VeridicalError, VeridicalWarning
 
 INTERRUPTED = 130
 
@@ -47,11 +51,30 @@ app.command()(reproduce.reproduce)
 app.command(name="list")(inventory.inventory)
 
 
+@contextmanager
+def _notes(console: Console) -> Iterator[None]:
+    """While inside, what Veridical warns of is printed as a note, once."""
+    said, otherwise = set[str](), warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if not issubclass(category, VeridicalWarning):
+            otherwise(message, category, *where)
+        elif str(message) not in said:
+            said.add(str(message))
+            console.print(f"note: {message}", markup=False, highlight=False, soft_wrap=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", VeridicalWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
 def run() -> None:
-    """Run the command line; an error that Veridical understands is a sentence, not a trace."""
+    """Run the command line; an error or a warning that Veridical understands is a sentence, not a trace."""
     console = Console(stderr=True)
     try:
-        app()
+        with _notes(console):
+            app()
     except VeridicalError as error:
         console.print("error:", style="bold red", end=" ")
         console.print(str(error), markup=False, highlight=False, soft_wrap=True)

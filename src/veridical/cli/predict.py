@@ -52,16 +52,17 @@ def predict(
             typer.echo(json.dumps(asdict(result)))
         else:
             name = result.example_id if data else given[int(result.example_id)]
-            chosen = ", ".join(result.labels) or "no label"
-            console.print(f"{chosen}  ({_figures(result)})  {name}", markup=False)
+            console.print(f"{_answer(result)}  {name}", markup=False)
             if result.truncated_units:
                 warn.print(f"note: example {result.example_id}: {result.truncated_units} words were not read")
     if failed:
         raise typer.Exit(PARTIAL)
 
 
-def _figures(prediction: Prediction) -> str:
+def _answer(prediction: Prediction) -> str:
+    """The number of a regression, or the labels that are chosen and how likely all of them are."""
     if prediction.value is not None:
         return f"{prediction.value:.4f}"
     chances = sorted(prediction.probabilities.items(), key=lambda pair: -pair[1])
-    return "  ".join(f"{label} {chance:.3f}" for label, chance in chances)
+    figures = "  ".join(f"{label} {chance:.3f}" for label, chance in chances)
+    return f"{', '.join(prediction.labels) or 'no label'}  ({figures})"

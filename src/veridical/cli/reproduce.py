@@ -25,14 +25,12 @@ def reproduce(
 ) -> None:
     """Do a study again: train, audit and compare as a paper did, and print our table beside the published figures.
 
-    Killed and started again, it goes on where it stopped. The tables are written after each data set.
+    Killed and started again, it goes on where it stopped. The tables are written after each training.
     """
-    from rich.markdown import Markdown
-
     from veridical.cli.common import shown
     from veridical.studies.reproduction import reproduce as job
-    from veridical.studies.results import as_json as data_of
-    from veridical.studies.results import markdown, table_file
+    from veridical.studies.tables import as_json as data_of
+    from veridical.studies.tables import in_short, table_file
 
     folder = out or f"runs/{paper}-{preset}"
     with shown() as watch:
@@ -41,5 +39,5 @@ def reproduce(
         typer.echo(json.dumps(data_of(found)))
         return
     console = Console(highlight=False)
-    console.print(Markdown(markdown(found)))
-    console.print(f"written to {table_file(found, results or folder).resolve()}", markup=False, soft_wrap=True)
+    console.print(in_short(found), markup=False, soft_wrap=True)
+    console.print(f"\nThe tables are in {table_file(found, results or folder).resolve()}", markup=False, soft_wrap=True)

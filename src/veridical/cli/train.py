@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from veridical.cli.common import Hold, Json, Long, Seeds, Units, options_from, reading_settings, seeds_of
+from veridical.cli.common import Hold, Json, Long, Pooling, Seeds, Units, options_from, reading_settings, seeds_of
 from veridical.training import Schedule
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def train(
     units: Units = None,
     hold: Hold = None,
     long: Long = None,
+    pooling: Pooling = None,
     as_json: Json = False,
 ) -> None:
     """Train a classifier and keep its best checkpoint. Killed and started again, it goes on from the last one."""
@@ -51,7 +52,7 @@ def train(
             dev=dev,
             objective=objective,
             schedule=schedule,
-            settings=reading_settings(units, hold, long),
+            settings=reading_settings(units, hold, long, pooling),
             watch=watch,
         )
     if as_json:
@@ -72,6 +73,8 @@ def print_trained(console: Console, done: Sequence[Trained]) -> None:
         for split, figures in (("dev", each.dev), ("test", each.test)):
             if figures:
                 console.print(f"{split:4}  " + "  ".join(f"{name} {value:.4f}" for name, value in figures.items()))
+        for note in each.notes:
+            console.print(f"note: {note}", markup=False, soft_wrap=True)
         console.print(f"saved to {each.out}", markup=False, soft_wrap=True)
     if len(done) > 1:
         for split, runs in (("dev", [each.dev for each in done]), ("test", [each.test for each in done])):

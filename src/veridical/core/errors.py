@@ -1,4 +1,4 @@
-"""Errors a person can act on: each names what is wrong, where, and what to do about it."""
+"""Errors and warnings a person can act on: each names what is wrong, where, and what to do about it."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ class VeridicalError(Exception):
         return ": ".join([*([", ".join(where)] if where else []), self.reason])
 
 
+class VeridicalWarning(UserWarning):
+    """What a person should know of something that goes on nevertheless; the command line prints it as a note."""
+
+
 class UsageError(VeridicalError):
     """The request itself is wrong: an unknown name, option or value."""
 
@@ -67,6 +71,6 @@ class CancelledError(VeridicalError):
 
 
 class ModelError(VeridicalError):
-    """The model misbehaved: it gave NaN, the wrong number of outputs, or cannot be loaded."""
+    """The model misbehaved: it gave NaN, the wrong number of outputs or no answer, or cannot be loaded."""
 
     exit_code = 6

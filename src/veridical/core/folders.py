@@ -130,6 +130,12 @@ _RUN_FORMAT, _RUN_VERSION = "veridical-run", 1
 FOUND = {"found": True}
 """The metadata of a field that says what came of a run, and not what was asked for."""
 
+LATER = {"later": True}
+"""The metadata of a field that records of the first version do not have."""
+
+_BESIDE = {"schedule": {"report_to"}}
+"""Parts of a field that change nothing of what comes of a run."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
@@ -143,13 +149,19 @@ class RunRecord:
     def asked(self) -> dict[str, Any]:
         """What makes a run this run, as it is read from a file."""
         told = {each.name: getattr(self, each.name) for each in fields(self) if not each.metadata.get("found")}
+        for name, parts in _BESIDE.items():
+            if name in told:
+                told[name] = {key: value for key, value in told[name].items() if key not in parts}
         plain: dict[str, Any] = json.loads(json.dumps({"job": self.job, **told}))
         return plain
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainRecord(RunRecord):
-    """A training: data, model and objective by name, schedule and settings; then its figures on dev and test."""
+    """A training: data, model and objective by name, schedule and settings; then its figures on dev and test.
+
+    `notes` are sentences that somebody should know beside the figures.
+    """
 
     job: ClassVar[str] = "train"
 
@@ -162,6 +174,7 @@ class TrainRecord(RunRecord):
     dev: dict[str, float] = field(default_factory=dict, metadata=FOUND)
     test: dict[str, float] = field(default_factory=dict, metadata=FOUND)
     history: list[dict[str, float]] = field(default_factory=list, metadata=FOUND)
+    notes: list[str] = field(default_factory=list, metadata=FOUND | LATER)
 
 
 R = TypeVar("R", bound=RunRecord)
@@ -186,10 +199,11 @@ def read_record(folder: str | os.PathLike[str], kind: type[R]) -> R | None:
     if told is None or told["job"] != kind.job:
         return None
     hints = typing.get_type_hints(kind)
-    for each in fields(kind):
+    said = [each for each in fields(kind) if each.name in told or not each.metadata.get("later")]
+    for each in said:
         if not isinstance(told.get(each.name), _classes(hints[each.name])):
             raise _damaged(path, f"{each.name!r} is missing or of a wrong type")
-    return kind(**{each.name: told[each.name] for each in fields(kind)})
+    return kind(**{each.name: told[each.name] for each in said})
 
 
 def _read(path: Path) -> dict[str, Any] | None:

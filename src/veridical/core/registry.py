@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from veridical.core.component import NameOf, check, check_options, options_of, schema_of, unknown
-from veridical.core.errors import ModelError, UsageError
+from veridical.core.errors import ModelError, UsageError, VeridicalWarning
 from veridical.core.folders import (
     COMPONENT_FILE,
     WEIGHTS,
@@ -125,7 +125,7 @@ def plug_ins(group: str, requirements: Requirements, builtin: Mapping[str, type]
             requirements.check_class(point.name, cls)
         except Exception as error:  # whatever a stranger's module may raise
             problem = f"the plug-in {point.value} ({requirements.kind} {point.name!r}) is left out: {error}"
-            warnings.warn(problem, stacklevel=2)
+            warnings.warn(problem, VeridicalWarning, stacklevel=2)
             continue
         found[point.name] = cls
     return found

@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,8 @@ from filelock import FileLock, Timeout
 from veridical.core.errors import InputError, StorageError, VeridicalError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_HARDLY_ANY = 1 << 20
+_DISK_IS_FULL = "the disk is full"
 
 
 @contextmanager
@@ -59,19 +62,30 @@ def write_json(path: str | os.PathLike[str], value: Any, indent: int = 1, allow_
 
 def read_json(path: str | os.PathLike[str]) -> Any:
     """Read what `write_json` wrote; an OSError or a ValueError says that it cannot be read."""
-    return json.loads(unescape(Path(path).read_text(encoding="utf-8")))
+    try:
+        return json.loads(unescape(Path(path).read_text(encoding="utf-8")))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
-def cannot_write(path: Path, error: OSError, safe: str = "") -> StorageError:
-    """The error for a file that the system refuses to write; `safe` says what was written before."""
-    is_full = error.errno in _FULL
-    reason = "the disk is full" if is_full else (error.strerror or str(error))
+def cannot_write(path: Path, error: Exception, safe: str = "") -> StorageError:
+    """The error for a file that cannot be written, as the system or a library says; `safe` was written before."""
+    reason = reason_of(path, error)
     if not safe:
         remedy = "Free some space or choose another place, and run the same command again."
         return StorageError(f"cannot write {path}: {reason}", remedy=remedy)
-    first = "Free some space" if is_full else "Repair that"
+    first = "Free some space" if reason == _DISK_IS_FULL else "Repair that"
     remedy = f"{first} and run the same command again: it goes on from there."
     return StorageError(f"cannot write {path}: {reason}; {safe}", remedy=remedy)
+
+
+def reason_of(path: Path, error: Exception) -> str:
+    """Why a file cannot be written. Not every library passes on what the system said, so the disk is asked too."""
+    if isinstance(error, OSError):
+        return _DISK_IS_FULL if error.errno in _FULL else (error.strerror or str(error))
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    is_full = shutil.disk_usage(there).free < _HARDLY_ANY
+    return _DISK_IS_FULL if is_full else (str(error) or type(error).__name__)
 
 
 class OutputLock:
@@ -183,7 +197,7 @@ def is_whole(line: bytes) -> bool:
         return True
     try:
         return isinstance(json.loads(line), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

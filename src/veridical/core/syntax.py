@@ -17,6 +17,7 @@ _NAME = re.compile(r"[^\s()+,=\[\]\"']+")
 _KEY = re.compile(r"[A-Za-z_]\w*")
 _BARE = re.compile(r"[^,()\[\]\"'\s][^,()\[\]\"']*")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+_DEEPEST = 50
 _CONSTANTS = {"true": True, "false": False, "none": None}
 
 
@@ -67,6 +68,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self.depth = 0  # of lists within lists
 
     def terms(self, mark: str = "+") -> list[Term]:
         found = [self._term()]
@@ -121,10 +123,14 @@ class _Reader:
     def _members(self) -> tuple[Any, ...]:
         """The values of a list, after its first bracket."""
         members: list[Any] = []
+        self.depth += 1
+        if self.depth > _DEEPEST:  # Python would give up with a trace
+            self._fail(f"more than {_DEEPEST} lists within lists")
         while not self._take("]"):
             members.append(self._value())
             if not self._take(",") and not self._peek("]"):
                 self._fail("expected ',' or ']'")
+        self.depth -= 1
         return tuple(members)
 
     def _match(self, pattern: re.Pattern[str], what: str) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from veridical.core.component import option, required
-from veridical.core.errors import InputError
+from veridical.core.errors import InputError, VeridicalWarning
 from veridical.core.values import PAIR, TEXT, Example, Unit
+from veridical.data.columns import Columns
 from veridical.data.dataset import Dataset, Source
 from veridical.data.folders import split_files
-from veridical.data.tables import Columns, TableRow, read_lines, read_rows, read_table
+from veridical.data.rows import own_ids, told_repetitions
+from veridical.data.tables import TableRow, read_lines, read_rows, read_table
 
 _KNOWN = {"annotation_id", "query", "classification", "evidences", "docids", "query_type"}
 
@@ -42,9 +45,9 @@ class EraserFolder(Source):
         self.columns.refuse(f"{self.path} (ERASER format)")
         file = split_files(self.path)[split]
         rows = read_table(file).rows
-        paired = len({row.values.get("query") for row in rows}) > 1
-        examples = tuple(self._example(row, f"{file}, line {row.line}", paired) for row in rows)
-        self._refuse_twice(file, rows)
+        paired = len({str(row.values.get("query")) for row in rows}) > 1
+        made = {row.line: self._example(row, f"{file}, line {row.line}", paired) for row in rows}
+        examples = _with_own_ids(file, made)
         return Dataset(f"{self.path}:{split}", examples, tuple(sorted({str(example.label) for example in examples})))
 
     def _example(self, row: TableRow, place: str, paired: bool) -> Example:
@@ -52,7 +55,7 @@ class EraserFolder(Source):
         spans = _spans(row.values.get("evidences") or [], place, id)
         docs = {doc: self._documents[doc] for doc in self._docs_of(row.values, spans, id, place)}
         inputs = {TEXT: "\n".join(docs.values())}
-        query = row.values.get("query") or ""
+        query = _needed({"query": row.values.get("query") or ""}, "query", place)
         inputs |= {PAIR: query} if paired else {}
         extra = {key: value for key, value in row.values.items() if key not in _KNOWN}
         extra |= {} if paired else {"query": query}
@@ -60,7 +63,9 @@ class EraserFolder(Source):
 
     def _docs_of(self, values: Mapping[str, Any], spans: list[Mapping[str, Any]], id: str, place: str) -> list[str]:
         """The documents of an annotation: listed, or those of its evidence, or the one it is named after."""
-        named = values.get("docids") or list(dict.fromkeys(span["docid"] for span in spans))
+        named = values.get("docids") or list(dict.fromkeys(str(span["docid"]) for span in spans))
+        if not _are(str, named):
+            raise InputError(f"{place}: 'docids' is not a list of texts", example=id, field="docids")
         named = named or [next((name for name in (id, id.partition(":")[0]) if name in self._documents), id)]
         if missing := [name for name in named if name not in self._documents]:
             raise InputError(f"{place}: there is no document {missing[0]!r} in {self.path}", example=id)
@@ -76,11 +81,15 @@ class EraserFolder(Source):
         places = ((row.values, f"{file}, line {row.line}") for row in read_rows(file))
         return {_needed(row, "docid", place): _needed(row, "document", place) for row, place in places}
 
-    def _refuse_twice(self, file: Path, rows: list[TableRow]) -> None:
-        seen: dict[str, int] = {}
-        for row in rows:
-            if (first := seen.setdefault(row.values["annotation_id"], row.line)) != row.line:
-                raise InputError(f"{file}: lines {first} and {row.line} have the same id", field="annotation_id")
+
+def _with_own_ids(file: Path, made: Mapping[int, Example]) -> tuple[Example, ...]:
+    """The examples of the lines, each with an id of its own; one that repeats another is left out."""
+    contents = (repr((each.inputs, each.label, each.evidence)) for each in made.values())
+    own = dict(zip(made, own_ids([each.id for each in made.values()], contents), strict=True))
+    new = {id: line for line, id in own.items() if id is not None and id != made[line].id}
+    if told := told_repetitions([line for line, id in own.items() if id is None], new):
+        warnings.warn(f"{file}: {told}", VeridicalWarning, stacklevel=2)
+    return tuple(replace(made[line], id=id) for line, id in own.items() if id is not None)
 
 
 def _needed(values: Mapping[str, Any], key: str, place: str) -> str:

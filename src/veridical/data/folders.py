@@ -13,9 +13,10 @@ import numpy as np
 from veridical.core.component import option, required
 from veridical.core.errors import InputError, UsageError
 from veridical.core.values import IMAGE, Example, Image
+from veridical.data.columns import Columns
 from veridical.data.dataset import ALL, SPLITS, Dataset, Source, canonical, draw_splits
-from veridical.data.rows import to_dataset
-from veridical.data.tables import Columns, Table, format_of, read_table, stem_of
+from veridical.data.rows import rows_by_id, to_dataset
+from veridical.data.tables import Table, format_of, read_table, stem_of
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,15 @@ class DataFile(Source):
 
     @cached_property
     def _table(self) -> Table:
-        return read_table(self.path, self.columns.quotes)
+        return read_table(self.path, self.columns.cells)
 
     @cached_property
     def _named(self) -> dict[str, list[int]]:
         """The rows of each split that the split column names."""
-        column = self.columns.within(self._table).split
+        columns = self.columns.within(self._table)
         dealt: dict[str, list[int]] = {}
-        for at, row in enumerate(self._table.rows):
-            if name := row.values.get(column or ""):
+        for at, row in enumerate(rows_by_id(self._table, columns).values()):
+            if name := row.values.get(columns.split or ""):
                 dealt.setdefault(canonical(str(name)), []).append(at)
         return dealt
 
@@ -75,7 +76,7 @@ class DataFolder(Source):
         if self.columns.split:
             raise UsageError(f"the files of {self.path} are its splits", remedy="Leave out the option 'split'.")
         file = split_files(self.path)[split]
-        return to_dataset(read_table(file, self.columns.quotes), self.columns)
+        return to_dataset(read_table(file, self.columns.cells), self.columns)
 
 
 def split_files(folder: Path) -> dict[str, Path]:
@@ -144,5 +145,7 @@ class ImageFolder(Source):
             raise InputError(problem, remedy="Images are uint8, 0 to 255, [count, height, width(, channels)].")
         if len(images) != len(labels):
             raise InputError(f"{self.path}: {len(labels)} labels for {len(images)} images in {split}")
+        if twice := [str(name) for name in classes if list(classes).count(name) > 1]:
+            raise InputError(f"{self.path}: two classes are called {twice[0]!r}", remedy="Give each its own name.")
         if labels.dtype.kind not in "iu" or (len(labels) and not 0 <= labels.min() <= labels.max() < len(classes)):
             raise InputError(f"{self.path}: {split}_labels must be whole numbers from 0 to {len(classes) - 1}")

@@ -5,16 +5,17 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from veridical.core.component import option, required
 from veridical.core.errors import InputError, UsageError
+from veridical.data.columns import Columns, guessed
 from veridical.data.dataset import Dataset, Source
 from veridical.data.rows import to_dataset
-from veridical.data.tables import Columns, Table, TableRow
+from veridical.data.tables import Table, TableRow
 
 _SECONDS = 3.0
 
@@ -50,12 +51,6 @@ def hub_answers() -> bool:
 PREFIX = "hf:"
 T = TypeVar("T")
 
-_USUAL = {
-    "text": ("text", "sentence", "sentence1", "premise", "question1", "question"),
-    "text_pair": ("text_pair", "sentence2", "hypothesis", "question2"),
-}
-"""What public sets call their texts; files of your own are not guessed at."""
-
 
 @dataclass(frozen=True)
 class HubData(Source):
@@ -73,13 +68,15 @@ class HubData(Source):
         return tuple(self._ask(lambda *which: library.get_dataset_split_names(*which)))
 
     def load(self, split: str) -> Dataset:
+        if self.columns.separator is not None:
+            raise UsageError(f"{PREFIX}{self.name} is no CSV or TSV file", remedy="Leave out the option 'separator'.")
         library = _library()
         data = self._ask(lambda *which: library.load_dataset(*which, split=split))
         rows = [TableRow(number, values) for number, values in enumerate(_named_classes(data), 1)]
         if not rows:
             raise InputError(f"{PREFIX}{self.name}:{split} is empty")
         table = Table(f"{PREFIX}{self.name}:{split}", rows, tuple(data.column_names))
-        return to_dataset(table, _guessed(self.columns, table.columns))
+        return to_dataset(table, guessed(self.columns, table.columns))
 
     def _ask(self, question: Callable[..., T]) -> T:
         """Put a question to the hub for each reading of the name, until one has an answer."""
@@ -123,11 +120,3 @@ def _named(number: Any, names: list[str]) -> Any:
     if isinstance(number, list):
         return [_named(each, names) for each in number]
     return None if number in (None, -1) else names[number]
-
-
-def _guessed(columns: Columns, there: tuple[str, ...]) -> Columns:
-    for role, usual in _USUAL.items():
-        found = next((name for name in usual if name in there), None)
-        if getattr(columns, role) is None and found:
-            columns = replace(columns, **{role: found})  # type: ignore[arg-type]
-    return columns

@@ -5,18 +5,21 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import warnings
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from veridical.core.component import check_options
-from veridical.core.errors import InputError, UsageError
+from veridical.core.errors import InputError, UsageError, VeridicalWarning
 from veridical.core.syntax import Term, parse_options
+from veridical.data.columns import Columns
 from veridical.data.dataset import Chance, Dataset, Source, find_split
 from veridical.data.hub import PREFIX, HubData
 from veridical.data.sources import DATASETS, VARIABLE, open_path, shared_sets
-from veridical.data.tables import Columns, format_of
+from veridical.data.tables import format_of
 
 GRAMMAR = "A name is SOURCE(option=value):SPLIT[SUBSET], such as reviews:test[:500]."
 SUBSETS = "A subset is [start:stop] or [count@seed], such as [:500], [100:200] or [500@3] (500 at random, seed 3)."
@@ -29,8 +32,9 @@ _NAME = re.compile(
     r"(?P<subsets>(?:\[[^\[\]]*\])*)",
     re.DOTALL,
 )
-_SLICE = re.compile(r"\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?")
-_DRAW = re.compile(r"\s*(\d+)\s*@\s*(\d+)\s*")
+# No data has numbers of more than 18 digits, and Python refuses to read those of thousands.
+_SLICE = re.compile(r"\s*(-?\d{1,18})?\s*:\s*(-?\d{1,18})?\s*(?::\s*(-?\d{1,18})?\s*)?")
+_DRAW = re.compile(r"\s*(\d{1,18})\s*@\s*(\d{1,18})\s*")
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,26 @@ def select(dataset: Dataset, subset: str) -> Dataset:
     part = dataset[_slice(subset)]
     if not part:
         raise UsageError(f"[{subset}] selects nothing: {dataset.name} has {len(dataset)} examples")
+    _note_one_class(dataset, part)
     return part
+
+
+_HARDLY = 0.01
+
+
+def _note_one_class(dataset: Dataset, part: Dataset) -> None:
+    """Say that a part has one class only, where chance would hardly ever give that: the data is sorted by class."""
+    counts = Counter(example.label for example in dataset)
+    label = part[0].label
+    if not isinstance(label, str) or len(counts) < 2 or any(example.label != label for example in part):
+        return
+    if (counts[label] / len(dataset)) ** len(part) < _HARDLY:
+        warnings.warn(
+            f"all {len(part):,} examples of {part.name} have the label {label!r}, and {dataset.name} has {len(counts)} "
+            f"classes: it seems to be sorted by class; {dataset.name}[{len(part)}@0] takes as many at random",
+            VeridicalWarning,
+            stacklevel=4,
+        )
 
 
 def _drawn(dataset: Dataset, subset: str, count: int, seed: int) -> Dataset:
@@ -107,7 +130,7 @@ def _check_subset(subset: str) -> None:
 
 def _slice(subset: str) -> slice:
     found = _SLICE.fullmatch(subset)
-    if not found or found[3] == "0":
+    if not found or (found[3] and not int(found[3])):
         raise UsageError(f"cannot read the subset [{subset}]", remedy=SUBSETS)
     return slice(*(None if part is None else int(part) for part in found.groups()))
 

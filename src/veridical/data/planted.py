@@ -88,6 +88,17 @@ Size = Annotated[int, Within(1, 100_000)]
 Length = Annotated[int, Within(1, 2_000)]
 """How many words a made text may have."""
 
+MOST_WORDS = 20_000_000
+"""How many words a split may have in all."""
+
+
+def check_words(most: int, length: int) -> None:
+    """Refuse options that ask for a split of more words than fit into memory and patience."""
+    if most * length > MOST_WORDS:
+        problem = f"the largest split would have {most * length:,} words, and {MOST_WORDS:,} are the most"
+        raise UsageError(problem, remedy="Ask for fewer or shorter texts.")
+
+
 _TRIES = 200
 
 
@@ -280,6 +291,7 @@ class PlantedTexts(Source):
         if self.length < least:
             problem = f"length={self.length} is too short for rule={self.rule}, which plants up to {least} words"
             raise UsageError(problem, remedy=f"Use at least {least}.")
+        check_words(max(self.train, self.dev, self.test), self.length)
 
     def load(self, split: str) -> Dataset:
         chance = Chance("planted", self.rule, self.seed, split)

@@ -18,6 +18,7 @@ from veridical.data.planted import Size, names_of
 DARKEST_BRIGHT, BRIGHTEST_NOISE = 200, 100
 
 MOST_CLASSES = 1000
+MOST_PATTERN_PIXELS = 2**22
 MOST_BYTES = 2**30
 """How large a split may be: all of its images are held in memory."""
 
@@ -51,6 +52,10 @@ class PlantedImages(Source):
         if self.classes > most:
             problem = f"there are only {most} patterns of {self.patch} x {self.patch} pixels for {self.classes} classes"
             raise UsageError(problem, remedy="Use fewer classes or a larger patch.")
+        if self.classes * self.patch**2 > MOST_PATTERN_PIXELS:
+            problem = f"{self.classes} patterns of {self.patch} x {self.patch} pixels would take too long to draw"
+            remedy = f"Use fewer classes or a smaller patch: all patterns have at most {MOST_PATTERN_PIXELS:,} pixels."
+            raise UsageError(problem, remedy=remedy)
         largest = max(self.train, self.dev, self.test) * self.size**2 * self.channels
         if largest > MOST_BYTES:
             problem = f"the largest split would take {largest / 2**30:.1f} GiB of memory"

@@ -8,7 +8,19 @@ from typing import Annotated, ClassVar
 from veridical.core.component import Seed, Within, option
 from veridical.core.values import PAIR, TEXT, Example, Unit
 from veridical.data.dataset import Chance, Dataset, Source
-from veridical.data.planted import MOST_TOPICS, Difficulty, Length, Planted, Size, fillers, grow, lay_out, topic, write
+from veridical.data.planted import (
+    MOST_TOPICS,
+    Difficulty,
+    Length,
+    Planted,
+    Size,
+    check_words,
+    fillers,
+    grow,
+    lay_out,
+    topic,
+    write,
+)
 
 LABELS = ("match", "mismatch")
 _FIRST = 2
@@ -35,6 +47,10 @@ class PlantedPairs(Source):
     seed: Seed = option(0, "Another seed gives other pairs by the same rule.")
 
     task: ClassVar[str] = "pair classification"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_words(max(self.train, self.dev, self.test), 2 * self.length)
 
     def load(self, split: str) -> Dataset:
         chance = Chance("planted-pairs", self.seed, split)

@@ -1,124 +1,24 @@
-"""From rows to examples: labels, human evidence, and the one place where a table becomes a `Dataset`."""
+"""From rows to examples: ids, human evidence, and the one place where a table becomes a `Dataset`."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from veridical.core.errors import InputError, UsageError
+from veridical.core.errors import InputError, VeridicalWarning
 from veridical.core.values import PAIR, TEXT, Example, Label, Unit
+from veridical.data.columns import Columns
 from veridical.data.dataset import Dataset
-from veridical.data.tables import Columns, Table, TableRow
-
-_AS_LIST = 'Write a list, as in ["anger", "joy"], and [] where no label applies.'
-
-
-def read_labels(table: Table, columns: Columns) -> Sequence[Label | None]:
-    """The label of each row. Whole numbers and texts are classes; numbers with fractions are regression.
-
-    Lists, and texts where there is a separator, are several labels of one example: a tuple, without repetitions.
-    A table without any label is unlabelled data; one where only some are missing is a mistake.
-    """
-    values = [row.values.get(columns.label or "") for row in table.rows]
-    if columns.label is None or all(map(_is_missing, values)):
-        return [None] * len(table.rows)
-    if columns.label_separator is not None or any(isinstance(value, list) for value in values):
-        return _label_lists(table, columns)
-    raw = [_present(table, row, columns.label, "Fill it in or drop the row.") for row in table.rows]
-    if columns.task == "regression" or (columns.task == "auto" and _is_continuous(raw)):
-        return [_number(table, row, value) for row, value in zip(table.rows, raw, strict=True)]
-    return [_class_name(table, row, value) for row, value in zip(table.rows, raw, strict=True)]
-
-
-def label_names(labels: Sequence[Label | None]) -> tuple[str, ...]:
-    """The sorted names among the labels, those inside lists too."""
-    lists = [label if isinstance(label, tuple) else (label,) for label in labels]
-    return tuple(sorted({name for names in lists for name in names if isinstance(name, str)}))
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _present(table: Table, row: TableRow, column: str, remedy: str) -> Any:
-    value = row.values.get(column)
-    if _is_missing(value):
-        raise InputError(f"{table.place}, line {row.line}: the label is missing", field=column, remedy=remedy)
-    return value
-
-
-def _is_continuous(values: list[Any]) -> bool:
-    # One fraction is enough: a rating column of 3.0, 4.5, 5.0 is a measurement, while 0.0 and 1.0 alone are classes.
-    numbers = [_as_number(value) for value in values]
-    return all(map(math.isfinite, numbers)) and any(number != int(number) for number in numbers)
-
-
-def _as_number(value: Any) -> float:
-    """The value as a number, NaN where it is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return math.nan
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return math.nan
-
-
-def _number(table: Table, row: TableRow, value: Any) -> float:
-    number = _as_number(value)
-    if not math.isfinite(number):
-        problem = f"{table.place}, line {row.line}: the label {value!r} is not a finite number"
-        raise InputError(problem, remedy="Correct it, or use task=classification.")
-    return number
-
-
-def _class_name(table: Table, row: TableRow, value: Any) -> str:
-    if isinstance(value, dict):
-        problem = f"{table.place}, line {row.line}: the label {value!r} is not a text, a number or a list of texts"
-        raise InputError(problem)
-    # pandas turns whole numbers into floats as soon as one is missing: 1.0 is the class "1".
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _label_lists(table: Table, columns: Columns) -> list[tuple[str, ...]]:
-    if columns.task == "regression":
-        problem = f"{table.place}: the labels are lists, which are no numbers"
-        raise UsageError(problem, field=columns.label, remedy="Leave out the option task=regression.")
-    read = _from_list if columns.label_separator is None else _from_text
-    return [read(table, row, columns) for row in table.rows]
-
-
-def _from_list(table: Table, row: TableRow, columns: Columns) -> tuple[str, ...]:
-    value = _present(table, row, columns.label or "", _AS_LIST)
-    place = f"{table.place}, line {row.line}"
-    if not isinstance(value, list):
-        first = next(each.line for each in table.rows if isinstance(each.values.get(columns.label or ""), list))
-        problem = f"{place}: the label {value!r} is no list, but that of line {first} is one"
-        raise InputError(problem, field=columns.label, remedy=_AS_LIST)
-    for name in value:
-        # Numbers are refused: [0, 1, 1] could be three labels, or say which of three labels apply.
-        if not isinstance(name, str) or not name.strip():
-            problem = f"{place}: {name!r} in the list of labels is not the name of a label"
-            raise InputError(problem, field=columns.label, remedy=_AS_LIST)
-    return tuple(dict.fromkeys(value))
-
-
-def _from_text(table: Table, row: TableRow, columns: Columns) -> tuple[str, ...]:
-    separator = columns.label_separator or ""
-    remedy = f"Write {separator!r} alone where no label applies, or drop the row."
-    value = _present(table, row, columns.label or "", remedy)
-    if not isinstance(value, str):
-        problem = f"{table.place}, line {row.line}: the label {value!r} is not a text that a separator could divide"
-        raise InputError(problem, field=columns.label, remedy="Write a text, or leave out the option label_separator.")
-    names = (part.strip() for part in value.split(separator))
-    return tuple(dict.fromkeys(name for name in names if name))
-
+from veridical.data.labels import label_names, read_labels
+from veridical.data.tables import Table, TableRow
 
 TAGGED = {TEXT: ("source_words", "source_tags"), PAIR: ("target_words", "target_tags")}
-"""Quality estimation data tags every word of an input: 1 where the translation goes wrong."""
+"""Quality estimation data tags every word of an input: BAD, or 1, where the translation goes wrong."""
 
-BAD = (1, "1", "BAD")
+BAD, OK = (1, "1", "BAD"), (0, "0", "OK")
 
 UNALIGNED = "unaligned_words"
 """The `extra` that counts words which do not occur in the text and so cannot be evidence."""
@@ -135,7 +35,7 @@ def _listed(spans: Any, place: str, id: str) -> Sequence[Any]:
     # A CSV cell can only hold the JSON of a list.
     try:
         spans = (json.loads(spans) if spans.strip() else []) if isinstance(spans, str) else spans
-    except ValueError:
+    except (ValueError, RecursionError):
         spans = 0
     if spans is None or isinstance(spans, list):
         return spans or []
@@ -154,19 +54,38 @@ def _checked(spans: Sequence[Any], text: str, place: str, id: str) -> list[tuple
 def tagged_units(
     inputs: Mapping[str, Any], values: Mapping[str, Any], place: str, id: str
 ) -> tuple[tuple[Unit, ...], int]:
-    """Evidence of word tags, one unit per word tagged 1, and how many words could not be found in their text."""
+    """Evidence of word tags, one unit per word tagged BAD, and how many words could not be found in their text."""
     units: list[Unit] = []
     lost = 0
     for field, (words_key, tags_key) in TAGGED.items():
-        words, tags = (values[key] if isinstance(values.get(key), list) else [] for key in (words_key, tags_key))
+        text = inputs.get(field, "")
+        if (tags := _tags(values.get(tags_key))) is None:
+            continue
+        words = _words(values.get(words_key), text)
+        if len(tags) == 2 * len(words) + 1:  # the gaps around the words are tagged, too
+            tags = tags[1::2]
         if len(words) != len(tags):
             raise InputError(f"{place}: {len(tags)} tags for {len(words)} words", example=id, field=tags_key)
-        spans = align([str(word) for word in words], inputs.get(field, ""))
-        units += [
-            _unit(field, inputs[field], span) for span, tag in zip(spans, tags, strict=True) if span and tag in BAD
-        ]
+        if odd := [tag for tag in tags if tag not in BAD + OK]:
+            raise InputError(
+                f"{place}: {odd[0]!r} is no tag: they are OK or BAD, or 0 or 1", example=id, field=tags_key
+            )
+        spans = align(words, text)
+        units += [_unit(field, text, span) for span, tag in zip(spans, tags, strict=True) if span and tag in BAD]
         lost += spans.count(None)
     return tuple(units), lost
+
+
+def _tags(value: Any) -> list[Any] | None:
+    """The tags of a row, as a list or a text such as `OK BAD OK`; None where it has none."""
+    if isinstance(value, str):  # any other text is a column that only has this name
+        return value.split() if value.strip() and all(tag in BAD + OK for tag in value.split()) else None
+    return value if isinstance(value, list) else None
+
+
+def _words(value: Any, text: str) -> list[str]:
+    """The words that are tagged: a list, a text, or without either those of the input between its blanks."""
+    return [str(word) for word in value] if isinstance(value, list) else str(value or text).split()
 
 
 def _unit(field: str, text: str, span: tuple[int, int]) -> Unit:
@@ -194,23 +113,79 @@ _TAG_COLUMNS = {column for pair in TAGGED.values() for column in pair}
 def to_dataset(table: Table, columns: Columns) -> Dataset:
     """The rows of a table as examples, in their order; columns without a role go to `extra`."""
     columns = columns.within(table)
-    labels = read_labels(table, columns)
-    ids = _ids(table, columns)
-    examples = [_example(table, columns, *each) for each in zip(table.rows, ids, labels, strict=True)]
+    rows = rows_by_id(table, columns)
+    if told := _repetitions(table, columns, rows):
+        warnings.warn(f"{table.place}: {told}", VeridicalWarning, stacklevel=2)
+    labels = read_labels(Table(table.place, list(rows.values()), table.columns), columns)
+    examples = [_example(table, columns, row, id, label) for (id, row), label in zip(rows.items(), labels, strict=True)]
     return Dataset(table.place, tuple(examples), label_names(labels))
 
 
-def _ids(table: Table, columns: Columns) -> list[str]:
-    """The id of each row, its number from 1 where it has none; the same id twice is an error."""
-    seen: dict[str, int] = {}
-    for number, row in enumerate(table.rows, 1):
-        value = row.values.get(columns.id) if columns.id else None
-        id = str(number) if value is None or value == "" else str(value)
-        if id in seen:
-            problem = f"{table.place}: lines {seen[id]} and {row.line} have the same id"
-            raise InputError(problem, example=id, field=columns.id, remedy="Ids must differ.")
-        seen[id] = row.line
-    return list(seen)
+def rows_by_id(table: Table, columns: Columns) -> dict[str, TableRow]:
+    """The rows by their ids, in their order; a row without an id has its number from 1.
+
+    A row that says the same as an earlier one of its id is left out. One that says something else gets a number beside
+    its id, `7 (2)`. Both depend on the table alone, so ids are the same in every split and every run.
+    """
+    ids = [_id_of(row, number, columns) for number, row in enumerate(table.rows, 1)]
+    repeated = {id for id, count in Counter(ids).items() if count > 1}
+    contents = (_content(row, columns) if id in repeated else "" for id, row in zip(ids, table.rows, strict=True))
+    own = own_ids(ids, contents)
+    return {id: row for id, row in zip(own, table.rows, strict=True) if id is not None}
+
+
+def own_ids(ids: Sequence[str], contents: Iterable[str]) -> list[str | None]:
+    """An id for each of some things that no other has; None for one that repeats the id and the content of another."""
+    taken, found = set(ids), list[str | None]()
+    known: dict[str, set[str]] = {}
+    for id, content in zip(ids, contents, strict=True):
+        said = known.setdefault(id, set())
+        if content in said:
+            found.append(None)
+            continue
+        said.add(content)
+        found.append(id if len(said) == 1 else _numbered(id, len(said), taken))
+    return found
+
+
+def _numbered(id: str, number: int, taken: set[str]) -> str:
+    """The id with the next number that no other id has already."""
+    while (name := f"{id} ({number})") in taken:
+        number += 1
+    taken.add(name)
+    return name
+
+
+def _id_of(row: TableRow, number: int, columns: Columns) -> str:
+    value = row.values.get(columns.id) if columns.id else None
+    return str(number) if value is None or value == "" else str(value)
+
+
+def _content(row: TableRow, columns: Columns) -> str:
+    """All that a row says of its example."""
+    return repr([row.values.get(name) for name in sorted((columns.used() - {columns.id}) | _TAG_COLUMNS)])
+
+
+def _repetitions(table: Table, columns: Columns, rows: Mapping[str, TableRow]) -> str:
+    """What became of ids that occur more than once, for people; empty where there are none."""
+    kept = {row.line for row in rows.values()}
+    gone = [row.line for row in table.rows if row.line not in kept]
+    new = {id: row.line for id, row in rows.items() if columns.id and id != str(row.values.get(columns.id) or id)}
+    told = told_repetitions(gone, new)
+    return f"{told}; id=none numbers all rows instead" if new else told
+
+
+def told_repetitions(gone: Sequence[int], new: Mapping[str, int]) -> str:
+    """A sentence on the lines that were left out, and on the new ids with their lines; empty without either."""
+    told = []
+    if gone:
+        counted = "1 row repeats" if len(gone) == 1 else f"{len(gone):,} rows repeat"
+        told.append(f"{counted} the id and the content of another (line {gone[0]}), and only the first is taken")
+    if new:
+        counted = "1 row has" if len(new) == 1 else f"{len(new):,} rows have"
+        name, line = next(iter(new.items()))
+        told.append(f"{counted} the id of another and other content, and a number beside it: {name!r} (line {line})")
+    return "; ".join(told)
 
 
 def _example(table: Table, columns: Columns, row: TableRow, id: str, label: Label | None) -> Example:
@@ -232,6 +207,7 @@ def _text(row: TableRow, column: str | None, place: str, id: str) -> str:
 
 
 def _extra(row: TableRow, columns: Columns, lost: int) -> dict[str, Any]:
-    tags = {key for key in _TAG_COLUMNS if isinstance(row.values.get(key), list)}
+    tagged = [pair for pair in TAGGED.values() if _tags(row.values.get(pair[1])) is not None]
+    tags = {column for pair in tagged for column in pair}
     extra = {key: value for key, value in row.values.items() if key not in columns.used() | tags}
     return {**extra, UNALIGNED: lost} if lost else extra

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from veridical.core.errors import UsageError, VeridicalError
 from veridical.core.registry import Registry
+from veridical.data.columns import Columns
 from veridical.data.dataset import Source
 from veridical.data.digits import Digits
 from veridical.data.eraser_folders import EraserFolder, is_eraser_folder
@@ -16,7 +17,7 @@ from veridical.data.movies import Imdb, Reviews
 from veridical.data.planted import PlantedTexts
 from veridical.data.planted_images import PlantedImages
 from veridical.data.planted_pairs import PlantedPairs
-from veridical.data.tables import Columns, read_rows
+from veridical.data.tables import read_rows
 
 VARIABLE = "VERIDICAL_DATA"
 

@@ -1,4 +1,4 @@
-"""Tables: rows of CSV, TSV, JSONL and Parquet files with their line numbers, and which column holds what."""
+"""Tables: rows of CSV, TSV, JSONL and Parquet files with their line numbers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import gzip
 import json
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
-from veridical.core.component import Component, Seed, option
 from veridical.core.errors import InputError, StorageError, UsageError
 
 
@@ -32,6 +31,21 @@ class Table:
     columns: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Cells:
+    """How the cells of a CSV or TSV file are told apart: what stands between them, and whether quotes enclose them.
+
+    Without a separator it is a comma in CSV files and a tab in TSV files.
+    """
+
+    separator: str | None = None
+    quotes: bool = True
+
+
+AS_USUAL = Cells()
+"""Quotes enclose cells, and the format says what stands between them."""
+
+
 def format_of(path: Path) -> str | None:
     """`csv`, `tsv`, `jsonl` or `parquet`, with or without `.gz`; None for other files."""
     name = path.name.lower()
@@ -46,16 +60,16 @@ def stem_of(path: Path) -> str:
     return path.name.removesuffix(".gz").rpartition(".")[0]
 
 
-def read_table(path: Path, quotes: bool = True) -> Table:
+def read_table(path: Path, cells: Cells = AS_USUAL) -> Table:
     """Read a whole file; one without rows is an error."""
-    rows = list(read_rows(path, quotes))
+    rows = list(read_rows(path, cells))
     if not rows:
         raise InputError(f"{path} is empty", remedy="It needs at least one row of data.")
     return Table(str(path), rows, tuple(dict.fromkeys(key for row in rows for key in row.values)))
 
 
-def read_rows(path: Path, quotes: bool = True) -> Iterator[TableRow]:
-    """Read a file row by row. With `quotes=False` the quotes of a CSV or TSV file are plain characters."""
+def read_rows(path: Path, cells: Cells = AS_USUAL) -> Iterator[TableRow]:
+    """Read a file row by row."""
     kind = format_of(path)
     if kind is None:
         known = ", ".join(f".{suffix}" for suffix in _READERS)
@@ -64,7 +78,9 @@ def read_rows(path: Path, quotes: bool = True) -> Iterator[TableRow]:
         )
     if not path.exists():
         raise InputError(f"there is no file {path}")
-    return _READERS[kind](path, quotes)
+    if cells.separator is not None and kind not in _SEPARATORS:
+        raise UsageError(f"{path} has no cells that a separator could stand between", remedy="Leave the option out.")
+    return _READERS[kind](path, cells)
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -91,7 +107,7 @@ def _open(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
-def _read_jsonl(path: Path, quotes: bool) -> Iterator[TableRow]:
+def _read_jsonl(path: Path, cells: Cells) -> Iterator[TableRow]:
     for number, line in enumerate(read_lines(path), 1):
         if line.strip():
             yield TableRow(number, _json_object(line, f"{path}, line {number}"))
@@ -110,27 +126,35 @@ def _json_object(line: str, place: str) -> dict[str, Any]:
     return value
 
 
-def _read_csv(path: Path, quotes: bool) -> Iterator[TableRow]:
-    return _delimited(path, ",", quotes)
+_SEPARATORS = {"csv": ",", "tsv": "\t"}
+_OTHERS = (";", "\t", "|", ",")
+"""What else stands between cells of files that are called CSV or TSV."""
 
 
-def _read_tsv(path: Path, quotes: bool) -> Iterator[TableRow]:
-    return _delimited(path, "\t", quotes)
-
-
-def _delimited(path: Path, delimiter: str, quotes: bool) -> Iterator[TableRow]:
+def _read_cells(path: Path, cells: Cells) -> Iterator[TableRow]:
     # The default limit of 128 KiB per cell is less than a long document.
     csv.field_size_limit(max(csv.field_size_limit(), 2**30))
-    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    reader = csv.reader(read_lines(path), delimiter=delimiter, quoting=quoting, strict=True)
+    separator = cells.separator or _SEPARATORS[str(format_of(path))]
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if cells.quotes else csv.QUOTE_NONE
+    reader = csv.reader(read_lines(path), delimiter=separator, quoting=quoting, strict=True)
     records = _records(path, reader)
     _, header = next(records, (0, []))
-    if twice := [name for name in header if header.count(name) > 1]:
-        raise InputError(f"{path}, line 1: the column {twice[0]!r} appears twice", remedy="Rename one of them.")
+    _check_header(path, header, is_sure=cells.separator is not None)
     for line, record in records:
         if len(record) != len(header):
             raise _ragged(f"{path}, line {line}", len(record), header)
         yield TableRow(line, dict(zip(header, record, strict=True)))
+
+
+def _check_header(path: Path, header: list[str], is_sure: bool) -> None:
+    """Refuse columns of the same name, and a single one that looks like several; who named a separator is sure."""
+    if twice := [name for name in header if header.count(name) > 1]:
+        raise InputError(f"{path}, line 1: the column {twice[0]!r} appears twice", remedy="Rename one of them.")
+    found = [mark for mark in _OTHERS if len(header) == 1 and mark in header[0]]
+    if found and not is_sure:
+        mark = repr(found[0])
+        problem = f"{path}, line 1: {header[0]!r} is a single column, but {mark} seems to stand between several"
+        raise UsageError(problem, remedy=f"Say so by the option separator, as in {path.name}(separator={mark}).")
 
 
 def _records(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
@@ -151,7 +175,7 @@ def _ragged(place: str, count: int, header: list[str]) -> InputError:
     return InputError(problem, remedy="Quote texts that contain the separator.")
 
 
-def _read_parquet(path: Path, quotes: bool) -> Iterator[TableRow]:
+def _read_parquet(path: Path, cells: Cells) -> Iterator[TableRow]:
     from pyarrow import ArrowException, parquet
 
     try:
@@ -161,74 +185,9 @@ def _read_parquet(path: Path, quotes: bool) -> Iterator[TableRow]:
     return (TableRow(number, row) for number, row in enumerate(values, 1))
 
 
-_READERS: dict[str, Callable[[Path, bool], Iterator[TableRow]]] = {
-    "csv": _read_csv,
-    "tsv": _read_tsv,
+_READERS: dict[str, Callable[[Path, Cells], Iterator[TableRow]]] = {
+    "csv": _read_cells,
+    "tsv": _read_cells,
     "jsonl": _read_jsonl,
     "parquet": _read_parquet,
 }
-
-
-ROLES = ("text", "text_pair", "label", "id", "split", "rationales")
-
-
-@dataclass(frozen=True)
-class Columns(Component):
-    """The columns of a table by role, and how to read them.
-
-    Where a column is not named, the column with the name of the role is taken if there is one; only a text must exist.
-    The split is the exception: a column for it has to be named.
-    """
-
-    text: str | None = option(None, "The column with the texts.")
-    text_pair: str | None = option(None, "The column with the second text of each pair.")
-    label: str | None = option(None, "The column with the labels.")
-    label_separator: str | None = option(
-        None, "What stands between the labels of a cell, such as `;`, where an example can have several labels."
-    )
-    id: str | None = option(None, "The column with a different id in each row; without one, rows are numbered from 1.")
-    split: str | None = option(None, "The column that tells the split; without one, splits of a file are drawn.")
-    rationales: str | None = option(
-        None, "The column with what people marked: `[start, end]` pairs of characters, as a list or as JSON."
-    )
-    task: Literal["auto", "classification", "regression"] = option(
-        "auto", "Whether labels are classes or numbers; `auto` takes numbers with fractions for regression."
-    )
-    seed: Seed = option(0, "The seed that splits are drawn with: 80% train, 10% dev, 10% test.")
-    quotes: bool = option(True, "Whether quotes in CSV and TSV files enclose cells; false takes them as they are.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.label_separator == "":
-            remedy = "It is at least one character, as in label_separator=;"
-            raise UsageError("the label_separator is empty", remedy=remedy)
-
-    def within(self, table: Table) -> Columns:
-        """The same with the defaults filled in from the columns of a table; a column that was named must exist."""
-        for role in ROLES:
-            named = getattr(self, role)
-            if named is not None and named not in table.columns:
-                raise _missing(table, named, f"{role}={named}")
-        defaults = {role: role for role in ROLES if role != "split" and role in table.columns}
-        given = {role: getattr(self, role) for role in ROLES if getattr(self, role) is not None}
-        if "text" not in {**defaults, **given}:
-            raise _missing(table, "text", "text=...")
-        if self.label_separator is not None and "label" not in {**defaults, **given}:
-            raise _missing(table, "label", "label=...")
-        return replace(self, **{**defaults, **given})
-
-    def used(self) -> set[str]:
-        """The names of the columns that have a role."""
-        return {getattr(self, role) for role in ROLES} - {None}
-
-    def refuse(self, source: str) -> None:
-        """Say that a source of fixed layout takes no options, if there are any."""
-        for each in fields(self):
-            if getattr(self, each.name) != each.default:
-                raise UsageError(f"{source} has a fixed layout: it takes no option {each.name!r}")
-
-
-def _missing(table: Table, column: str, option: str) -> UsageError:
-    there = ", ".join(table.columns)
-    remedy = f"There are: {there}. Name the right one, as in ({option.partition('=')[0]}={table.columns[0]})."
-    return UsageError(f"{table.place} has no column {column!r}", remedy=remedy)

@@ -58,14 +58,16 @@ def _last_below(threshold: Tensor, ordered: Tensor) -> Tensor:
 class Attention(Explainer):
     """What the first token attends to in the last layer, mean over heads, renormalised over the words.
 
-    The usual baseline (SaLoss, REGEX, FRESH). Cheap, never negative, says nothing of the direction of an effect.
+    The usual baseline (SaLoss, REGEX, FRESH). Cheap, never negative, says nothing of the direction of an effect. For a
+    model with mean pooling, whose head reads all tokens alike, it is the mean of what they all attend to.
     """
 
     pieces: Pieces = option("sum", PIECES)
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.CLS_ATTENTIONS})
     cost: ClassVar[str] = "1 forward"
     meaning: ClassVar[str] = (
-        "The share of the first token's attention in the last layer that goes to the word. Never negative."
+        "The share of the first token's attention in the last layer, or with mean pooling of all tokens', that goes to "
+        "the word. Never negative."
     )
     weakness: ClassVar[str] = (
         "Attention is not an effect: it has no sign, and says nothing of what the model did with what it looked at. By "
@@ -79,10 +81,11 @@ class Attention(Explainer):
         def attended(rows: Rows, _: Tensor) -> Tensor:
             with torch.no_grad():
                 output, weights = last_layer(case.classifier, rows)
-            return first_token_mean(output, weights, rows)
+            return over_heads(output.as_read(weights), rows)
 
         tokens = case.rowwise(attended, passes=0)
-        words = case.to_units(tokens, self.pieces)
+        words = case.to_units(tokens, self.pieces)  # [B, U]
+        # Special tokens take a part of the attention, often most of it; what is left to the words is made a whole.
         return Scores(words / words.sum(1, keepdim=True).clamp(min=torch.finfo(words.dtype).tiny))
 
 
@@ -148,18 +151,19 @@ def last_layer(classifier: Classifier, rows: Rows, embeds: Tensor | None = None)
     return output, output.attentions[-1]
 
 
-def first_token_mean(output: Output, weights: Tensor, rows: Rows) -> Tensor:
-    """The first token's share of attention weights, or of their gradients, mean over heads: [R, L]."""
-    return output.from_first_token(weights).mean(1)[:, : rows.unit_of.shape[1]]
+def over_heads(read: Tensor, rows: Rows) -> Tensor:
+    """The mean over heads of what the model's head reads of attention weights or their gradients: [R, L]."""
+    return read.mean(1)[:, : rows.unit_of.shape[1]]
 
 
 def last_cls(output: Output, rows: Rows) -> Tensor:
     """The first token's attention in the last layer, mean over heads, as shares of the words' tokens: [R, L].
 
-    Special tokens have none, and a row without words has 0 everywhere.
+    With mean pooling it is the attention of all tokens instead, as the model's head reads all of them. Special tokens
+    have none, and a row without words has 0 everywhere.
     """
     assert output.attentions is not None
-    weights = first_token_mean(output, output.attentions[-1], rows)
+    weights = over_heads(output.as_read(output.attentions[-1]), rows)
     words = weights.masked_fill((rows.unit_of < 0).to(weights.device), 0)
     return words / words.sum(1, keepdim=True).clamp(min=1e-10)
 
@@ -180,8 +184,8 @@ def pool_logits(weights: Tensor, rows: Rows, normaliser: Normaliser) -> Tensor:
 class ScaledAttention(Explainer):
     """The first token's attention in the last layer, times the derivative of the output by it.
 
-    Signed: unlike attention it tells words for the class from words against it. In models that pool over all words
-    instead of taking the first token, all query rows have a gradient; this method reads that of the first token only.
+    Signed: unlike attention it tells words for the class from words against it. In a model with mean pooling all tokens
+    have a gradient: there it is their mean attention, times the derivative by the attention of all of them together.
     """
 
     heads: Literal["product-of-means", "mean-of-products"] = option(
@@ -209,9 +213,10 @@ class ScaledAttention(Explainer):
             # Without embeddings that want a gradient, a frozen model would build no graph.
             embeds = case.classifier.embed(rows).detach().requires_grad_()
             output, weights = last_layer(case.classifier, rows, embeds)
+            # The sum over rows has each row's own gradient: no row attends to another. [r, h, t, t]
             (gradient,) = torch.autograd.grad((output.logits * logit_gradient).sum(), weights)
             if self.heads == "mean-of-products":
-                return first_token_mean(output, weights * gradient, rows)
-            return first_token_mean(output, weights, rows) * first_token_mean(output, gradient, rows)
+                return over_heads(output.as_read_gradient(weights * gradient), rows)
+            return over_heads(output.as_read(weights), rows) * over_heads(output.as_read_gradient(gradient), rows)
 
         return Scores(case.to_units(case.rowwise(scaled, self.output), self.pieces))

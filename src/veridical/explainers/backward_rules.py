@@ -7,12 +7,16 @@ backward pass will do there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
+
+from veridical.models import Classifier
+from veridical.models.transformer import Transformer
 
 Rule = Callable[..., Any]
 """Called with a torch function and its arguments; returns what the function returns, with another gradient."""
@@ -54,6 +58,27 @@ def pass_through(func: Rule, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return with_gradient_of(value, x)
 
 
+@contextmanager
+def module_rule(
+    classifier: Classifier, kinds: Sequence[type[nn.Module]], other: Callable[..., Tensor]
+) -> Iterator[None]:
+    """While inside, modules of these kinds give their values with the gradient of something else.
+
+    `other` is called with a module's function and its input, and gives that something.
+    """
+
+    def hook(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        return with_gradient_of(output, other(module.forward, inputs[0]))
+
+    # Of other classifiers no modules are known: they are formulas, or code that cannot be looked into.
+    modules = classifier.model.modules() if isinstance(classifier, Transformer) else ()
+    with ExitStack() as hooks:
+        for module in modules:
+            if type(module) in kinds:  # not of a kind derived from it, which may compute something else
+                hooks.callback(module.register_forward_hook(hook).remove)
+        yield
+
+
 def with_backward(value: Tensor, inputs: Sequence[Tensor], back: Callable[[Tensor], Sequence[Tensor]]) -> Tensor:
     """A value with a backward pass of its own: `back` gets the value's gradient, and returns those of the inputs."""
     result: Tensor = _Backward.apply(value.detach(), back, *inputs)  # type: ignore[no-untyped-call]
@@ -85,9 +110,9 @@ _SAME = 1e-10
 """The difference below which two numbers count as one, and the slope between them is the derivative."""
 
 
-def rescaling(complete: bool) -> BackwardRules:
-    """Captum's rules, or those of all functions, so that shares add up."""
-    return BackwardRules(COMPLETE if complete else COMMON)
+def rescaling(classifier: Classifier, complete: bool) -> AbstractContextManager[Any]:
+    """The rules of all functions, so that shares add up, or the Rescale rule where Captum has it and nothing else."""
+    return BackwardRules(COMPLETE) if complete else module_rule(classifier, CAPTUM, _line)
 
 
 def rescale(func: Rule, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -96,8 +121,12 @@ def rescale(func: Rule, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return _plain(func, x, *args, **kwargs)
     with torch.no_grad():
         value = func(x, *args, **kwargs)
-    # The slopes are constants, so that the gradient of x times slope is the slope.
-    return with_gradient_of(value, x * _slope(lambda number: func(number, *args, **kwargs), x))
+    return with_gradient_of(value, _line(lambda number: func(number, *args, **kwargs), x))
+
+
+def _line(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """Something whose gradient is the slope of the function between each number and its reference."""
+    return x * _slope(function, x)  # slopes are constants
 
 
 def product(func: Rule, first: Any, second: Any, **kwargs: Any) -> Tensor:
@@ -238,11 +267,11 @@ def _logarithmic_mean(logs: Tensor) -> Tensor:
     return torch.where(half.abs() < 0.05, close, (here.exp() - there.exp()) / (2 * half))
 
 
-COMMON: dict[str, Rule] = dict.fromkeys(("relu", "tanh", "sigmoid", "elu", "leaky_relu", "softplus"), rescale)
-"""What Captum rescales, which sees modules only; here, functions are rescaled as well."""
+CAPTUM = (nn.ReLU, nn.ELU, nn.LeakyReLU, nn.Sigmoid, nn.Tanh, nn.Softplus)
+"""The modules that Captum rescales. It sees modules only: where a model calls `torch.tanh`, it takes the gradient."""
 
 COMPLETE: dict[str, Rule] = {
-    **COMMON,
+    **dict.fromkeys(("relu", "tanh", "sigmoid", "elu", "leaky_relu", "softplus"), rescale),
     **dict.fromkeys(("gelu", "silu", "mish", "relu6", "hardtanh", "hardswish", "logsigmoid", "erf"), rescale),
     **dict.fromkeys(("exp", "log", "sqrt", "rsqrt", "square", "pow", "reciprocal", "abs", "sin", "cos"), rescale),
     **dict.fromkeys(("__rdiv__", "__rpow__"), rescale),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -46,8 +46,8 @@ class Explainer(Component, ABC):
     many passes of the model one explanation takes after the prediction. `meaning` says what a score is, and `weakness`
     where not to trust it: they help people choose. `margins` says what the margins cover, where there are some.
 
-    `total` says what the scores add up to, where there is a residual. If the method `adds_up`, a residual is its error,
-    and `remedy` says what to do about a large one; else the residual tells something about the model.
+    `total` says what the scores add up to, where they should; then there is a residual, which is an error, and `remedy`
+    says what to do about a large one.
     """
 
     needs: ClassVar[frozenset[Ability]] = frozenset()
@@ -55,7 +55,6 @@ class Explainer(Component, ABC):
     meaning: ClassVar[str] = ""
     weakness: ClassVar[str] = ""
     total: ClassVar[str] = ""
-    adds_up: ClassVar[bool] = True
     margins: ClassVar[str] = ""
 
     @property
@@ -66,10 +65,6 @@ class Explainer(Component, ABC):
     def quick(self, units: int) -> Explainer:
         """The same method with cheaper options, to try it out on texts of so many units."""
         return self
-
-    def variants(self) -> Sequence[Explainer]:
-        """Other options of the method that are worth a trial wherever this one is tried out."""
-        return ()
 
     def passes(self, units: int) -> int:
         """The most model inputs that an example of so many units takes, beside the one that binds it to its case."""

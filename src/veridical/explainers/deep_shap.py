@@ -17,8 +17,8 @@ from veridical.core.values import Example
 from veridical.data import load
 from veridical.data.dataset import Chance
 from veridical.explainers.base import OUTPUT, PIECES, SEED, Explainer, Scores, adding_up
-from veridical.explainers.deep_lift import NO_RULE, contributions
-from veridical.explainers.gradients import check_windows
+from veridical.explainers.baselines import check_windows
+from veridical.explainers.deep_lift import NO_RULE, RULES, contributions
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Ability, Rows
@@ -33,7 +33,8 @@ class DeepSHAP(Explainer):
 
     The mean of DeepLift's shares over background examples, of which the explained one is never one. Positions are
     compared: the tenth word with the tenth words of other texts, which are cut or padded to its text's length. Margins
-    tell how sure the mean is. Lundberg and Lee 2017.
+    tell how sure the mean is. The preset `captum` has the rules of Captum's DeepLiftShap: see deep-lift.
+    Lundberg and Lee 2017.
     """
 
     samples: Annotated[int, Within(2)] = option(
@@ -42,9 +43,7 @@ class DeepSHAP(Explainer):
     background: str | None = option(
         None, "The data to compare with, such as reviews:train; without it, what the model was trained on."
     )
-    complete: bool = option(
-        True, "Use rules for products, softmax and LayerNorm, too; without them, shares do not add up."
-    )
+    complete: bool = option(True, RULES)
     output: Scale = option("logit", OUTPUT)
     pieces: Pieces = option("sum", PIECES)
     seed: Seed = option(0, SEED)
@@ -61,7 +60,11 @@ class DeepSHAP(Explainer):
         "Another background gives other scores. A word is compared with whatever stands at its place in other texts, "
         "and how the rules split products is a convention."
     )
-    presets: ClassVar[Presets] = {"l2e": {"samples": 1000}, "l2e-imdb-r": {"samples": 500}}
+    presets: ClassVar[Presets] = {
+        "l2e": {"samples": 1000},
+        "l2e-imdb-r": {"samples": 500},
+        "captum": {"complete": False},
+    }
 
     @property
     def remedy(self) -> str:
@@ -97,8 +100,7 @@ class DeepSHAP(Explainer):
 
         def shared_out(before: int, rows: Rows, visit: Tensor) -> Tensor:
             met = [others[owner][before + at] for owner, at in zip(rows.owner.tolist(), visit.tolist(), strict=True)]
-            embeds = case.classifier.embed(rows).detach()
-            shares, apart = contributions(case, rows, embeds, reference(case, rows, met), self.output, self.complete)
+            shares, apart = contributions(case, rows, reference(case, rows, met), self.output, self.complete)
             totals.index_add_(1, rows.owner, torch.stack([shares.sum((1, 2)), apart]).double().cpu())
             return shares.sum(-1)
 

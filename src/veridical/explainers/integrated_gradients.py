@@ -10,24 +10,20 @@ import torch
 from torch import Tensor
 
 from veridical.core.component import Count, Presets, Weight, Within, option
-from veridical.explainers.base import OUTPUT, PIECES, Explainer, Scores, adding_up
-from veridical.explainers.gradients import (
-    AGGREGATE,
-    BASELINE,
-    Aggregate,
-    Baseline,
-    aggregate,
-    check_windows,
-    start_of,
-)
+from veridical.explainers.base import Scores, adding_up
+from veridical.explainers.baselines import Comparing, check_windows
+from veridical.explainers.gradients import aggregate
 from veridical.masking import Case
-from veridical.masking.case import Pieces, Scale
-from veridical.models import Ability, Rows
+from veridical.models import Rows
 
 QuadratureRule = Literal["gauss-legendre", "midpoint", "trapezoid", "left", "right"]
 
 FEWEST_STEPS = 16
-"""The first level of the rule that can be refined."""
+"""The first level of the rule that can be refined at which it may stop; it begins with half of that to compare with."""
+
+_MOVED = 5
+"""How many times the tolerance a share may move when steps are doubled. Doubling divides the error by four or more, so
+what is left of it is at most a third of the move."""
 
 
 def quadrature(rule: QuadratureRule, steps: int) -> tuple[Tensor, Tensor]:
@@ -53,39 +49,38 @@ def finer(steps: int) -> tuple[int, Tensor, Tensor]:
     """
     # With x = t^2, dx = 2 t dt: each point has the weight 2 t.
     if not steps:
-        t = torch.arange(1, FEWEST_STEPS + 1, dtype=torch.float64) / FEWEST_STEPS
-        return FEWEST_STEPS, t**2, torch.where(t == 1, 1.0, 2 * t)  # t = 1 counts half; t = 0 has no weight at all
+        first = FEWEST_STEPS // 2
+        t = torch.arange(1, first + 1, dtype=torch.float64) / first
+        return first, t**2, torch.where(t == 1, 1.0, 2 * t)  # t = 1 counts half; t = 0 has no weight at all
     t = (torch.arange(steps, dtype=torch.float64) + 0.5) / steps  # half way between the old points
     return 2 * steps, t**2, 2 * t
 
 
 @dataclass(frozen=True)
-class IntegratedGradients(Explainer):
+class IntegratedGradients(Comparing):
     """Each word's share of the difference between the output for the input and for zero embeddings.
 
     The shares of all positions add up to that difference as far as the integral is right, so the `residual` tells its
-    error. With `aggregate=l2` scores no longer add up, but the residual is still that of the shares.
+    error. With `aggregate=l2` scores no longer add up, but the residual is still that of the shares. For a model
+    without biases, such as ModernBERT, the way from zero embeddings has a jump, and mask vectors take their place.
     Sundararajan et al. 2017.
     """
 
     steps: Count | Literal["auto"] = option(
-        "auto", "How many points of the path are computed; auto doubles them for each text until its residual is small."
+        "auto", "How many points of the path are computed; auto doubles them for each text until its shares are exact."
     )
     tolerance: Weight = option(
-        0.01, "With auto steps, a residual is small if it is at most this part of the sum of the absolute shares."
+        0.01,
+        "With auto steps, shares are exact if the residual is at most this part of the sum of their sizes, and if none "
+        f"moved by more than {_MOVED} times this part of the largest when the steps were doubled.",
     )
     most: Annotated[int, Within(FEWEST_STEPS)] = option(
-        128, f"With auto steps, how many there may be; they begin with {FEWEST_STEPS}."
+        128, f"With auto steps, how many there may be; there are at least {FEWEST_STEPS}."
     )
     rule: QuadratureRule = option(
         "gauss-legendre",
         "Where the points of a fixed number of steps are; the default needs the fewest of them.",
     )
-    baseline: Baseline = option("all", BASELINE)
-    aggregate: Aggregate = option("sum", AGGREGATE)
-    output: Scale = option("logit", OUTPUT)
-    pieces: Pieces = option("sum", PIECES)
-    needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS})
     cost: ClassVar[str] = "steps x (1 forward, 1 backward) + 1 forward"
     meaning: ClassVar[str] = (
         "The word's share of the difference between the output for the text and for zero embeddings. Signed."
@@ -96,14 +91,14 @@ class IntegratedGradients(Explainer):
         "inputs that are no texts, and that it was not trained on."
     )
     presets: ClassVar[Presets] = {
-        "regex": {"steps": 50, "aggregate": "l2"},
-        "smat": {"steps": 10},
-        "smat-plausibility": {"steps": 50},
+        "regex": {"steps": 50, "aggregate": "l2", "baseline": "all"},
+        "smat": {"steps": 10, "baseline": "all"},
+        "smat-plausibility": {"steps": 50, "baseline": "all"},
     }
 
     @property
     def remedy(self) -> str:
-        return "Use integrated-gradients(baseline=content), or more steps: most=1024."
+        return "Use more steps, integrated-gradients(most=1024), or begin with a text: baseline=mask."
 
     def passes(self, units: int) -> int:
         # The trapezoid rule has a point more than steps; one more input is the start of the path.
@@ -133,11 +128,22 @@ class IntegratedGradients(Explainer):
             row = rows.repeat_interleave(len(points))
             # Rows of examples that are done add 0 to their total, and keep the shares of the level they ended with.
             total = total + self._gradients(case, row, points.repeat(len(rows)), weights.repeat(len(rows)))
-            shares = torch.where(unsure[owner][:, None, None], total / steps, shares)
-            # Relative to the absolute shares: where words cancel out, the difference may be as small as the error.
-            allowed = self.tolerance * _total(case, shares, absolute=True)
-            unsure &= (_total(case, shares) - difference).abs() > allowed
+            before, shares = shares, torch.where(unsure[owner][:, None, None], total / steps, shares)
+            if steps >= FEWEST_STEPS:
+                unsure &= ~self._exact(case, shares, before, difference)
         return shares
+
+    def _exact(self, case: Case, shares: Tensor, before: Tensor, difference: Tensor) -> Tensor:
+        """Whether the shares [R, L, d] of each example are exact enough, [B], given those of half as many steps.
+
+        The residual alone would not tell: errors of single words can cancel out in it.
+        """
+        owner, now = case.batch.rows.owner, shares.sum(2)  # [R, L]
+        moved, largest = (_largest(each, owner, len(case)) for each in (now - before.sum(2), now))
+        # Relative to the sizes of the shares: where words cancel out, the difference may be as small as the error.
+        sizes = torch.zeros(len(case)).index_add(0, owner, now.abs().sum(1))
+        residual = _total(case, shares) - difference
+        return (residual.abs() <= self.tolerance * sizes) & (moved <= _MOVED * self.tolerance * largest)
 
     def _gradients(self, case: Case, row: Tensor, points: Tensor, weights: Tensor) -> Tensor:
         """Weighted gradients at points of the path, times the step from its start to its end, summed: [R, L, d].
@@ -147,7 +153,7 @@ class IntegratedGradients(Explainer):
 
         def contribution(rows: Rows, visit: Tensor) -> Tensor:
             embeds = case.classifier.embed(rows).detach()
-            start = start_of(rows, embeds, self.baseline)
+            start = case.classifier.embed(self.start(case.classifier, rows)).detach()
             path = torch.lerp(start, embeds, points[visit].to(embeds)[:, None, None]).requires_grad_()
             logits = case.classifier.run(rows, embeds=path).logits
             # A text of several windows has the mean of their logits: each window has its share of the value.
@@ -159,13 +165,15 @@ class IntegratedGradients(Explainer):
         return case.rowsum(contribution, row)
 
     def _difference(self, case: Case) -> Tensor:
-        nothing = case.outputs(lambda rows: start_of(rows, case.classifier.embed(rows), self.baseline))
-        whole, start = (case.scaled(each, case.targets, self.output) for each in (case.output.logits, nothing))
-        return whole - start
+        whole = case.scaled(case.output.logits, case.targets, self.output)
+        return whole - case.value_of(self.start(case.classifier, case.batch.rows), self.output)
 
 
-def _total(case: Case, shares: Tensor, absolute: bool = False) -> Tensor:
+def _total(case: Case, shares: Tensor) -> Tensor:
     """The sum [B] over all positions of each example's shares [R, L, d], special tokens included."""
-    tokens = shares.sum(2)
-    rows = (tokens.abs() if absolute else tokens).sum(1)
-    return torch.zeros(len(case)).index_add(0, case.batch.rows.owner, rows)
+    return torch.zeros(len(case)).index_add(0, case.batch.rows.owner, shares.sum((1, 2)))
+
+
+def _largest(tokens: Tensor, owner: Tensor, count: int) -> Tensor:
+    """The largest size among an example's tokens [R, L], over all its windows: [B]."""
+    return torch.zeros(count).scatter_reduce(0, owner, tokens.abs().amax(1), "amax")

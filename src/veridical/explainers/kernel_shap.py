@@ -25,22 +25,32 @@ from veridical.masking import Case, EraserName
 from veridical.masking.case import Scale
 
 _FIRST_PAIRS = 32
+_PER_WORD, _LEAST, _MOST, _FEWEST_PER_WORD = 14, 256, 2000, 4  # 256 are all coalitions of 8 words
+
+
+def usual_samples(words: int) -> int:
+    """How many coalitions of a text are asked about by default: 280 of 20 words."""
+    return max(_LEAST, min(_PER_WORD * words, _MOST), _FEWEST_PER_WORD * words)
 
 
 @dataclass(frozen=True)
 class KernelShap(Explainer):
     """Shapley values: what a word adds to the output, averaged over all orders in which the words could come in.
 
-    The scores add up to the output minus that of an empty text. They are exact where all coalitions could be asked
-    about, and else estimates with margins. Coalitions can be texts unlike any the model was trained on.
+    The scores add up to the output minus that of an empty text. They are exact where all 2^n - 2 coalitions of n words
+    fit into `samples`, and else estimates with margins. Coalitions can be texts unlike any the model was trained on.
     Lundberg and Lee 2017.
     """
 
-    samples: Annotated[int, Within(2)] = option(
-        2000, "How many coalitions are asked about at most; short texts, which have fewer, get exact values."
+    samples: Annotated[int, Within(2)] | Literal["auto"] = option(
+        "auto",
+        "How many coalitions are asked about at most; a text that has no more gets exact values. auto is "
+        f"{_PER_WORD} for each word, but at least {_LEAST} and at most {_MOST:,}, or {_FEWEST_PER_WORD} for each word.",
     )
     tolerance: Weight = option(
-        0.05, "Stop asking when no margin is more than this part of the largest score; 0 asks about all samples."
+        0.05,
+        "Stop asking when no margin is more than this part of the largest score; 0 asks about all samples. Where all "
+        "coalitions fit into samples, all of them are asked.",
     )
     fit: Literal["process", "regression"] = option(
         "process",
@@ -50,7 +60,7 @@ class KernelShap(Explainer):
     eraser: EraserName = option("mask", ERASER)
     null_value: float | None = option(None, "The output of an empty text, if the model should not be asked for it.")
     seed: Seed = option(0, SEED)
-    cost: ClassVar[str] = "at most samples + 1 forwards"
+    cost: ClassVar[str] = "at most samples + 1 forwards, that is 14 n + 1 by default"
     meaning: ClassVar[str] = (
         "What the word adds to the output, averaged over all orders in which words could come in. Signed."
     )
@@ -76,7 +86,7 @@ class KernelShap(Explainer):
         return "Allow it more questions: kernel-shap(samples=4000)."
 
     def passes(self, units: int) -> int:
-        return self.samples + 1
+        return self._samples(units) + 1
 
     def quick(self, units: int) -> KernelShap:
         return replace(self, samples=enough_samples(units))
@@ -95,6 +105,9 @@ class KernelShap(Explainer):
             margins[index, : game.words] = game.margins.float()
         return Scores(scores, margins, adding_up(scores.sum(1), (whole - empty).float()))
 
+    def _samples(self, words: int) -> int:
+        return usual_samples(words) if self.samples == "auto" else self.samples
+
     def _empty(self, erased: Case) -> Tensor:
         if self.null_value is not None:
             return torch.full((len(erased),), self.null_value, dtype=torch.float64)
@@ -102,12 +115,13 @@ class KernelShap(Explainer):
 
     def _game(self, case: Case, index: int, total: float) -> _Game:
         words = len(case.batch.units[index])
-        wanted = self.samples // 2  # pairs: each takes two questions
+        wanted = self._samples(words) // 2  # pairs: each takes two questions
         generator = case.generator(index, self.seed)
         if words < 2:  # there is nothing to divide
             return _Game(words, total, torch.zeros(0, words, dtype=torch.bool))
-        # With fewer pairs than words, neither estimate could tell all words apart.
-        if number_of_pairs(words) > wanted and wanted < words:
+        if number_of_pairs(words) <= wanted:
+            return _Game(words, total, all_pairs(words))
+        if wanted < words:  # with fewer pairs than words, neither estimate could tell all words apart
             raise InputError(
                 f"{self.samples} samples are too few for the Shapley values of {words} words",
                 example=case.batch.examples[index].id,
@@ -115,8 +129,6 @@ class KernelShap(Explainer):
             )
         if self.fit == "process":
             return _Game(words, total, spread_pairs(words, wanted, generator))
-        if number_of_pairs(words) <= wanted:
-            return _Game(words, total, all_pairs(words))
         design = weighted_pairs(words, wanted, generator)
         return _Game(words, total, torch.cat([design.whole, design.drawn]), design)
 
@@ -149,12 +161,17 @@ class _Game:
         self.margins = torch.zeros(self.words, dtype=torch.float64)
         self.done = not len(self.pairs)  # a single word has the whole total
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the pairs are all that there are, so that the values are exact."""
+        return len(self.pairs) == number_of_pairs(self.words)
+
     def next(self, everything: bool) -> Tensor:
         """The pairs to ask about now: as many again as are known, or all that are left."""
         # Errors are estimated from drawn pairs, so the first round must go beyond the sizes that are there as a whole.
         known = len(self.gaps)
         first = max(_FIRST_PAIRS, self.words) + (len(self.design.whole) if self.design else 0)
-        return self.pairs[known:] if everything else self.pairs[known : max(first, 2 * known)]
+        return self.pairs[known:] if everything or self.is_whole else self.pairs[known : max(first, 2 * known)]
 
     def learn(self, gaps: Tensor) -> None:
         """Take in the gaps of the pairs that `next` gave."""
@@ -163,7 +180,7 @@ class _Game:
     def estimate(self, tolerance: float) -> None:
         """Estimate from all that is known; the game is done if that is precise enough, or all that there is to ask."""
         known = self.pairs[: len(self.gaps)]
-        if len(self.gaps) == number_of_pairs(self.words) and self.design is None:
+        if self.is_whole:
             self.values, errors = exact(known, self.gaps, self.total)
         elif self.design is not None:
             self.values, errors = regression(self.design, self.gaps, self.total)

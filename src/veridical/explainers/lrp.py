@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import linear
 from transformers.activations import ACT2CLS
 
 from veridical.core.component import Positive, Weight, option
-from veridical.explainers.backward_rules import BackwardRules, Rule, pass_through, with_backward, with_gradient_of
+from veridical.explainers.backward_rules import BackwardRules, Rule, module_rule, pass_through, with_backward
 from veridical.explainers.base import PIECES, Explainer, Scores
 from veridical.masking import Case
 from veridical.masking.case import Pieces
-from veridical.models import Ability, Classifier, Rows
-from veridical.models.transformer import Transformer
+from veridical.models import Ability, Rows
 
 LinearRule = Callable[[Tensor, Tensor, Tensor | None, Tensor], Tensor]
 """From inputs [..., i], weights [o, i], biases [o] and the outputs' relevance [..., o] to the inputs', [..., i]."""
@@ -28,17 +26,28 @@ _LEAST = 1e-7
 """What a divisor is at least, also where there is nothing to share."""
 
 
+Split = Literal["contribution", "weight"]
+"""What tells the inputs that raised an output from those that lowered it: weight times input, or the weight alone."""
+
+
 def alpha_beta(
-    inputs: Tensor, weight: Tensor, bias: Tensor | None, relevance: Tensor, alpha: float, epsilon: float
+    inputs: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    relevance: Tensor,
+    alpha: float,
+    epsilon: float,
+    split: Split = "contribution",
 ) -> Tensor:
     """What raised an output gets `alpha` of its relevance, what lowered it gets the rest; then signs are dropped.
 
     The sizes of each example's shares are rescaled to sum to the sizes of the relevance that came in. Their signed sums
     cannot be compared: LayerNorm's gradient makes them zero.
     """
-    # Positive inputs with positive weights, and negative ones with negative weights, raise an output.
-    up, down = weight.clamp(min=0), weight.clamp(max=0)
-    more, less = inputs.clamp(min=0), inputs.clamp(max=0)
+    # Positive inputs with positive weights, and negative ones with negative weights, raise an output. Split by weight,
+    # all inputs are taken for positive ones.
+    up, down = weight.clamp(min=0), weight.clamp(max=0)  # [o, i]
+    more, less = (inputs, inputs * 0) if split == "weight" else (inputs.clamp(min=0), inputs.clamp(max=0))  # [..., i]
     bias = weight.new_zeros(len(weight)) if bias is None else bias
     # Relevance per unit of what raised, or lowered, each output; epsilon keeps both divisors from zero.
     raised = relevance / (linear(more, up, bias.clamp(min=0)) + linear(less, down) + epsilon)
@@ -164,6 +173,11 @@ class LRP(Explainer):
     epsilon: Positive | None = option(
         None, "What keeps divisors from zero: 1e-7 unless given, or 0.25 for rule=epsilon, which needs 0.1 or more."
     )
+    split: Split = option(
+        "contribution",
+        "Tell what raised an output from what lowered it by weight times input, or, as published, by the weight alone; "
+        "only for rule=alpha-beta.",
+    )
     attention: Literal["quick", "full"] = option(
         "quick", "Go back through attention by its gradient, or by what queries, keys and values each contribute."
     )
@@ -175,7 +189,7 @@ class LRP(Explainer):
     )
     weakness: ClassVar[str] = (
         "A heuristic without a sign: its rules do not follow from what the model does when a word changes, and no "
-        "check tells how far off it is. Two details differ from the published rules."
+        "check tells how far off it is. By default, two details differ from the published rules."
     )
 
     def passes(self, units: int) -> int:
@@ -185,7 +199,8 @@ class LRP(Explainer):
         def relevance(rows: Rows, logit_gradient: Tensor) -> Tensor:
             # Without embeddings that want a gradient, a frozen model would build no graph.
             embeds = case.classifier.embed(rows).detach().requires_grad_()
-            with self._rules(), _straight_activations(case.classifier):
+            # As modules, too: ALBERT, for one, computes its activation by several functions.
+            with self._rules(), module_rule(case.classifier, _ACTIVATIONS, lambda _, x: x):
                 output = case.classifier.run(rows, embeds=embeds, hidden=True)
             assert output.hidden is not None
             entering = output.hidden[0]
@@ -200,23 +215,8 @@ class LRP(Explainer):
         # The default keeps a divisor of the epsilon rule, which may have any sign, well away from zero.
         rule: LinearRule = partial(epsilon_rule, epsilon=epsilon)
         if self.rule == "alpha-beta":
-            rule = partial(alpha_beta, alpha=self.alpha, epsilon=epsilon)
+            rule = partial(alpha_beta, alpha=self.alpha, epsilon=epsilon, split=self.split)
         table: dict[str, Rule] = dict.fromkeys(("tanh", "relu", "gelu", "silu"), pass_through)
         if self.attention == "full":
             table["matmul"] = FullAttention(_ATTENTION_EPSILON, rescaled=self.rule == "alpha-beta")
         return BackwardRules({"linear": through_linear(rule), **table})
-
-
-@contextmanager
-def _straight_activations(classifier: Classifier) -> Iterator[None]:
-    """Let relevance pass unchanged through activations that a model computes by several functions, as ALBERT does."""
-    assert isinstance(classifier, Transformer)  # only they have layers of BERT's kind
-
-    def hook(_module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        return with_gradient_of(output, inputs[0])
-
-    with ExitStack() as hooks:
-        for module in classifier.model.modules():
-            if isinstance(module, _ACTIVATIONS):
-                hooks.callback(module.register_forward_hook(hook).remove)
-        yield

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 
 from veridical.core.component import option
-from veridical.explainers.base import ERASER, OUTPUT, Explainer, Scores, adding_up
+from veridical.explainers.base import ERASER, OUTPUT, Explainer, Scores
 from veridical.masking import Case, EraserName
 from veridical.masking.case import Scale
 
@@ -17,17 +17,14 @@ from veridical.masking.case import Scale
 class Occlusion(Explainer):
     """How much the target's log-probability falls without the word. Works with any model; blind to redundant words.
 
-    With `output=logit` and a linear model it is exact.
+    With `output=logit` and a linear model it is exact. The scores add up to the output minus that of the empty text
+    only if no words act together; the measure `interaction` tells how far they do.
     """
 
     output: Scale = option("logprob", OUTPUT)
     eraser: EraserName = option("mask", ERASER)
     cost: ClassVar[str] = "n + 1 forwards"
     meaning: ClassVar[str] = "How much the log-probability falls when the word alone is taken away. Signed."
-    adds_up: ClassVar[bool] = False
-    total: ClassVar[str] = (
-        "the output minus that of the empty text only if no words act together; the residual tells how far they do"
-    )
     weakness: ClassVar[str] = (
         "Blind to redundancy: where either of two words would do, both score 0. The eraser matters, and a text with a "
         "hole may be unlike any the model was trained on."
@@ -42,9 +39,10 @@ class Occlusion(Explainer):
         keep = live[example]
         keep[torch.arange(len(unit)), unit] = False
         erased = case.with_eraser(self.eraser)
-        without = erased.ask(example, keep, self.output)
+        without = erased.ask(example, keep, self.output)  # [N], one for each unit of all examples
         nothing = erased.value(torch.zeros_like(live)[:, None], self.output)[:, 0]
         whole = case.scaled(case.output.logits, case.targets, self.output)
         scores = torch.zeros(live.shape)
         scores[example, unit] = whole[example] - without
-        return Scores(scores, measures=adding_up(scores.sum(1), whole - nothing))
+        difference = whole - nothing
+        return Scores(scores, measures={"difference": difference, "interaction": scores.sum(1) - difference})

@@ -131,9 +131,12 @@ class Case(RowQuestions):
         self._require_eraser()
         rows = self.batch.rows
         one_unit = replace(rows, unit_of=torch.zeros_like(rows.unit_of))  # erasers spare what belongs to no unit
-        erased = self.eraser(self.classifier, one_unit, torch.zeros(len(rows), 1, dtype=torch.bool))
+        return self.value_of(self.eraser(self.classifier, one_unit, torch.zeros(len(rows), 1, dtype=torch.bool)), scale)
+
+    def value_of(self, rows: Rows, scale: Scale = "prob") -> Tensor:
+        """The target's value when rows that were made of the case's own take their place, [B]."""
         self._count(torch.ones_like(self.asked))
-        found = self.engine.logits(self.classifier, erased, self._answers)
+        found = self.engine.logits(self.classifier, rows, self._answers)
         return self.scaled(average_windows(found, rows.owner, len(self)), self.targets, scale)
 
     def ask_with_gradients(
@@ -142,6 +145,7 @@ class Case(RowQuestions):
         keep: Tensor | None = None,
         *,
         embeds: Tensor | None = None,
+        shift: Tensor | None = None,
         attentions: bool = False,
         hidden: bool = False,
     ) -> Output:
@@ -149,8 +153,9 @@ class Case(RowQuestions):
 
         `example` [N] are the examples of the questions (None: each once) and `keep` [N, U] what is left of them (None:
         all). Numbers between 0 and 1 keep a part of a unit, and gradients flow into them as into the weights. `embeds`
-        [R, L, d] takes the place of the rows' own embeddings. The output has logits [N, C]; attentions and hidden
-        states are those of the rows, as in `output`. Nothing is remembered, and the model stays in its mode.
+        [R, L, e] takes the place of the rows' own embeddings, `shift` [R, L, d] is added to what enters the first
+        layer. The output has logits [N, C]; attentions and hidden states are those of the rows, as in `output`. Nothing
+        is remembered, and the model stays in its mode.
         """
         rows, question = (self.batch.rows, self.batch.rows.owner) if example is None else self._rows_for(example)
         count = len(self) if example is None else len(example)
@@ -158,7 +163,7 @@ class Case(RowQuestions):
             self._require_eraser()
             rows = self.eraser(self.classifier, rows, keep.cpu()[question])
             rows = rows.select(torch.arange(len(rows)))  # where words are deleted, texts are shorter
-        output = self.run(rows, embeds=embeds, attentions=attentions, hidden=hidden)
+        output = self.run(rows, embeds=embeds, shift=shift, attentions=attentions, hidden=hidden)
         return replace(output, logits=average_windows(output.logits, question, count))
 
     def logits_of_rewritten(self, example: Tensor, rewritten: Sequence[Example]) -> Tensor:

@@ -16,7 +16,9 @@ from veridical.models.classifier import average_windows
 
 Precision = Literal["fp32", "bf16"]
 
-_NEARLY_FULL = 0.75
+_BATCH_PRICE = 1 / 32
+"""What one more batch costs, as a part of the tokens that a batch may hold: with MiniLM on a processor, as much as some
+dozens of positions. Larger models pay less. On a GPU it takes longer, but there batches are larger, too."""
 
 
 @dataclass
@@ -49,16 +51,22 @@ class Engine:
         """
         tokens = self.tokens if gradients else 2 * self.tokens
         order = lengths.argsort(descending=True, stable=True)
-        start = 0
-        while start < len(order):
-            longest = max(1, int(lengths[order[start]]))
-            pack = order[start : start + max(1, tokens // longest)]
-            shorter = torch.nonzero(lengths[pack].diff() < 0)[:, 0] + 1
-            # A batch that is nearly full ends where rows get shorter: padding costs as much as words do.
-            late = shorter[shorter >= _NEARLY_FULL * len(pack)]
-            pack = pack[: int(late[0])] if len(late) and start + len(pack) < len(order) else pack
-            yield pack
-            start += len(pack)
+        while len(order):
+            longest = max(1, int(lengths[order[0]]))
+            rows = self._without_padding(lengths[order[: max(1, tokens // longest)]])
+            yield order[:rows]
+            order = order[rows:]
+
+    def _without_padding(self, lengths: Tensor) -> int:
+        """How many of some rows, longest first, to run at once: padding costs as much as words do."""
+        rows = len(lengths)
+        while True:
+            # What is saved when a batch ends before a row: that row and all after it need not be as long as the first.
+            saved = (lengths[0] - lengths[:rows]) * torch.arange(rows, 0, -1)
+            end = int(saved.argmax())
+            if saved[end] <= _BATCH_PRICE * self.tokens:
+                return rows
+            rows = end
 
     def logits(self, classifier: Classifier, rows: Rows, answers: dict[bytes, Tensor]) -> Tensor:
         """The logits of each row, [R, C]; equal rows are run once, and not at all when `answers` has them."""

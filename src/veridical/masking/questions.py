@@ -13,7 +13,6 @@ from torch.nn import functional
 from veridical.core.errors import UsageError
 from veridical.masking.engine import Engine
 from veridical.models import Batch, Classifier, Output, Rows
-from veridical.models.classifier import average_windows
 
 Scale = Literal["logit", "prob", "logprob"]
 """What a value is: the target's logit, its probability, or the logarithm of that. Regression has only its output."""
@@ -113,16 +112,22 @@ class RowQuestions:
         return self.batch.live
 
     def run(
-        self, rows: Rows, *, embeds: Tensor | None = None, attentions: bool = False, hidden: bool = False
+        self,
+        rows: Rows,
+        *,
+        embeds: Tensor | None = None,
+        shift: Tensor | None = None,
+        attentions: bool = False,
+        hidden: bool = False,
     ) -> Output:
         """What the model says of rows that were made of the case's own, all at once: logits per row, [R, C].
 
-        Gradients flow into the weights, the embeddings and the rows' gate, and the model stays in its mode: while it is
-        trained, it drops out.
+        Gradients flow into the weights, the embeddings, the shift and the rows' gate, and the model stays in its mode:
+        while it is trained, it drops out.
         """
         self._count(self._questions(rows.owner))
         self.engine.cost.forwards += len(rows)
-        return self.classifier.run(rows, embeds=embeds, attentions=attentions, hidden=hidden)
+        return self.classifier.run(rows, embeds=embeds, shift=shift, attentions=attentions, hidden=hidden)
 
     def rowwise(self, score: RowFunction, scale: Scale = "logit", passes: int = 1, copies: int = 1) -> Tensor:
         """Apply a function to each row once and gather its token scores, [R, L].
@@ -154,20 +159,6 @@ class RowQuestions:
         """
         row, visit = torch.nonzero(wanted[self.batch.rows.owner], as_tuple=True)
         return self._gather(lambda rows, at: score(rows, visit[at]), row, visit, wanted.shape[1], copies=copies)
-
-    def outputs(self, embeds: Callable[[Rows], Tensor]) -> Tensor:
-        """All outputs of the examples when their rows have other embeddings [r, l, d]: [B, C], without gradients."""
-        rows = self.batch.rows
-        found = torch.empty(len(rows), self.output.logits.shape[1])
-
-        def work(pack: Tensor) -> None:
-            part = rows.select(pack)
-            with torch.no_grad():
-                found[pack] = self.classifier.run(part, embeds=embeds(part)).logits.float().cpu()
-
-        self._work(torch.arange(len(rows)), work, passes=0)
-        self._count(torch.ones_like(self.asked))
-        return average_windows(found, rows.owner, len(self))
 
     def scaled(self, logits: Tensor, targets: Tensor, scale: Scale) -> Tensor:
         """The values of targets [N] on a scale, from logits [N, C]."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from veridical.core.component import Presets, Within, option
 from veridical.masking import Case, EraserName
 from veridical.masking.erasure import places, top
-from veridical.metrics.base import Measured, Metric, Need
+from veridical.metrics.base import Measured, Metric
 from veridical.metrics.erasure import whole
 
 Game = Callable[[Tensor, Tensor], Tensor]
@@ -125,8 +125,9 @@ def _best(search: Tensor, sets: Tensor, reached: Tensor, searches: int, beam: in
 class AOPC(Metric):
     """The target's probability for the whole text minus that without the first words (Samek et al. 2017).
 
-    Choose it to reproduce works that erase a fixed number of words. `comprehensiveness` erases shares of a text, and
-    `normalised-aopc` can be compared between models.
+    Choose it to reproduce works that erase a fixed number of words, and for models that give a number, which takes the
+    place of the probability. `comprehensiveness` erases shares of a text, and `normalised-aopc` can be compared between
+    models.
     """
 
     words: Annotated[int, Within(1, 1000)] = option(
@@ -136,13 +137,13 @@ class AOPC(Metric):
     cumulative: bool = option(
         False, "Take the mean over 0, 1, 2, ... erased words, which is the area over the perturbation curve."
     )
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
-    meaning: ClassVar[str] = "How far the probability falls when the first words are erased."
+    meaning: ClassVar[str] = "How far the probability, or a model's number, falls when the first words are erased."
     weakness: ClassVar[str] = (
         "Models that are sure of everything fall further, whatever the explanation: compare methods by it, not models. "
         "A fixed number of words is all of a short text and little of a long one."
     )
     percent: ClassVar[bool] = True
+    of_output: ClassVar[bool] = True
     presets: ClassVar[Presets] = {"scc": {}, "scc-5": {"words": 5}}
 
     def questions(self, units: int) -> int:

@@ -48,8 +48,10 @@ class About(Component):
 
     - `meaning`: what a value is. `weakness`: what it cannot show.
     - `fewest`: texts with fewer units are undefined, because one word cannot be ranked.
-    - `percent`: values are printed times 100.
+    - `percent`: values are printed times 100; not those `of_output` of a regression, which has no probabilities.
+    - `of_output`: values are changes of what the model gives, a probability or the number of a regression.
     - `ranks`: it judges the order of scores, so that the reversed order must get a worse value.
+    - `describes`: it tells what explanations are like, and no value of it is better than another.
     - `comparable`: values of different models mean the same. Plain changes of probabilities do not.
     - `subject`: what it judges. A metric that judges the model does not read scores.
     """
@@ -59,7 +61,9 @@ class About(Component):
     weakness: ClassVar[str] = ""
     fewest: ClassVar[int] = 2
     percent: ClassVar[bool] = False
+    of_output: ClassVar[bool] = False
     ranks: ClassVar[bool] = True
+    describes: ClassVar[bool] = False
     comparable: ClassVar[bool] = False
     subject: ClassVar[Subject] = "explanations"
 

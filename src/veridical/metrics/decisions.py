@@ -63,7 +63,7 @@ class DecisionFlip(Metric):
             flipped[undecided[flips]] = True
             undecided = undecided[~flips & (count < units[undecided])]
             gone = gone + stride
-        return Measured(share, details={"flipped": flipped.float()})
+        return Measured(share, details={"flipped": flipped.float(), "share": share})
 
 
 @dataclass(frozen=True)

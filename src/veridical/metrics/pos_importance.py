@@ -106,6 +106,7 @@ class PosImportance(Metric):
         "Describes and does not judge: a model may well decide on 'not'. The tagger reads English and makes mistakes."
     )
     ranks: ClassVar[bool] = False
+    describes: ClassVar[bool] = True
     comparable: ClassVar[bool] = True
     presets: ClassVar[Presets] = {"saloss": {}}
 

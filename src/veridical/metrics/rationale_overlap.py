@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from veridical.core.component import Count, Presets, Share, option
+from veridical.core.stop_words import is_stop_word
 from veridical.masking import Case
 from veridical.masking.erasure import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share
 from veridical.metrics.base import Measured, Metric, Need
-from veridical.metrics.evidence import Field, gold, is_stop_word, judged
+from veridical.metrics.evidence import Field, gold, judged
 
 Words = Literal["high-positive", "top", "top-k", "as-many"]
 

@@ -15,8 +15,11 @@ class MetricSet:
     metrics: tuple[str, ...]
 
 
+DEFAULT, OF_NUMBERS = "default", "numbers"
+"""The set that `default` stands for: the first one, or the second for a model that gives a number."""
+
 SETS: dict[str, MetricSet] = {
-    "default": MetricSet(
+    DEFAULT: MetricSet(
         "What is measured unless something else is asked for; one metric under four erasers.",
         (
             "comprehensiveness",
@@ -27,6 +30,16 @@ SETS: dict[str, MetricSet] = {
             "comprehensiveness(eraser=delete)",
             "comprehensiveness(eraser=mask)",
             "comprehensiveness(eraser=pad_attn)",
+            *_EVIDENCE,
+        ),
+    ),
+    OF_NUMBERS: MetricSet(
+        "What is measured by default of models that give a number: how far it falls, under three erasers.",
+        (
+            "aopc(cumulative=true)",
+            "aopc(cumulative=true, eraser=mask)",
+            "aopc(cumulative=true, eraser=pad_attn)",
+            "leave-one-out-tau",
             *_EVIDENCE,
         ),
     ),

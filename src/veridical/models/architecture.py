@@ -64,12 +64,27 @@ def is_multi_label(model: PreTrainedModel) -> bool:
     return bool(getattr(model.config, "problem_type", None) == MULTI_LABEL)
 
 
+def has_biases(model: PreTrainedModel) -> bool:
+    """Whether any weight of the encoder is called a bias; that of the head alone does not count."""
+    return any(name.endswith("bias") for name, _ in model.base_model.named_parameters())
+
+
 def labels_of(model: PreTrainedModel) -> tuple[str, ...]:
-    """The class names in output order; none for regression."""
+    """The class names in output order, which must differ; none for regression."""
     config = model.config
     if config.num_labels == 1 and not is_multi_label(model):
         return ()
-    return tuple(str(config.id2label[index]) for index in range(config.num_labels))
+    if missing := [index for index in range(config.num_labels) if index not in config.id2label]:
+        problem = f"the model has {config.num_labels} classes, and no name for class {missing[0]}"
+        raise ModelError(problem, remedy="Name them from 0 on, in `id2label` of its configuration (config.json).")
+    names = [str(config.id2label[index]) for index in range(config.num_labels)]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise ModelError(
+                f"two classes of the model are called {name!r}: {names.index(name)} and {index}",
+                remedy="Give each its own name, in `id2label` of its configuration (config.json).",
+            )
+    return tuple(names)
 
 
 def public_name(source: str) -> str:
@@ -105,6 +120,16 @@ _ALL_OR_NOTHING = {"longformer", "deberta-v2", "deberta", "modernbert"}
 # Made of BERT's parts: linear layers, activations, residual sums with LayerNorm, attention by plain dot products.
 _BERT_LIKE = {"albert", "bert", "camembert", "distilbert", "electra", "roberta", "xlm-roberta"}
 
+# Where embeddings end, the first that a model has: ELECTRA, ALBERT, BERT and its kin, GPT-2, Phi, Llama and its kin.
+_EMBEDDING_OUTPUTS = (
+    "embeddings_project",
+    "encoder.embedding_hidden_mapping_in",
+    "embeddings",
+    "drop",
+    "embed_dropout",
+    "embed_tokens",
+)
+
 
 def check_architecture(model: PreTrainedModel) -> None:
     """Refuse models whose scores could not be trusted."""
@@ -125,6 +150,8 @@ def abilities_of(model: PreTrainedModel, has_mask_token: bool) -> frozenset[Abil
     abilities = TRANSFORMER | {Ability.DELETE, Ability.PAD, Ability.PAD_ATTN, Ability.ZERO}
     if has_mask_token:
         abilities |= {Ability.MASK}
+    if embedding_output(model) is not None:
+        abilities |= {Ability.EMBEDDING_OUTPUT}
     if model.config.model_type in _BERT_LIKE:
         abilities |= {Ability.BERT_LAYERS}
     if model.config.model_type == "longformer":
@@ -175,6 +202,29 @@ def word_path(model: PreTrainedModel) -> tuple[nn.Module, ...]:
         embeddings = model.base_model.embeddings
         return tuple(module for module in (words, embeddings.embed_proj, embeddings.LayerNorm) if module is not None)
     return (words,)
+
+
+def embedding_output(model: PreTrainedModel) -> nn.Module | None:
+    """The module whose output enters the first layer, and is the first of the hidden states; None where none makes it.
+
+    Some families bring narrow embeddings to the width of the layers first. There it is the module that does so.
+    """
+    for place in _EMBEDDING_OUTPUTS:
+        try:
+            found: nn.Module = model.base_model.get_submodule(place)
+        except AttributeError:
+            continue
+        if place != "embeddings" or not _is_only_words(model, found):
+            return found
+    return None
+
+
+def _is_only_words(model: PreTrainedModel, embeddings: nn.Module) -> bool:
+    """Whether `embeddings` is no more than a table of words, as in XLM, which adds positions outside of any module.
+
+    That of I-BERT is no better: it gives a scale beside the vectors, which a shift would have to fit.
+    """
+    return embeddings is model.get_input_embeddings() or model.config.model_type == "ibert"
 
 
 def position_offset(model: PreTrainedModel) -> int | None:

@@ -113,13 +113,15 @@ class Output:
 
     `attentions` has one [B, H, T, T] tensor per layer, after the softmax; `hidden` one [B, T, d] tensor per layer and
     one for the embeddings. A model whose attention is `local` only tells [B, H, T, G]: how much each of its G global
-    tokens, the first of which is the classification token, attends to each position.
+    tokens, the first of which is the classification token, attends to each position. `readers` [B, T] is the share of
+    each position in the vector that the head reads; None means that it reads the first token's.
     """
 
     logits: Tensor
     attentions: tuple[Tensor, ...] | None = None
     hidden: tuple[Tensor, ...] | None = None
     local: bool = False
+    readers: Tensor | None = None
 
     def part(self, which: slice) -> Output:
         """What was said of some of the rows."""
@@ -127,8 +129,15 @@ class Output:
         def cut(layers: tuple[Tensor, ...] | None) -> tuple[Tensor, ...] | None:
             return None if layers is None else tuple(layer[which] for layer in layers)
 
-        return Output(self.logits[which], cut(self.attentions), cut(self.hidden), self.local)
+        readers = None if self.readers is None else self.readers[which]
+        return Output(self.logits[which], cut(self.attentions), cut(self.hidden), self.local, readers)
 
-    def from_first_token(self, weights: Tensor) -> Tensor:
-        """The part of a layer's attention (or its gradient) that belongs to the first token, [B, H, T]."""
-        return weights[..., 0] if self.local else weights[:, :, 0]
+    def as_read(self, weights: Tensor) -> Tensor:
+        """What the head's vector attends to in a layer, [B, H, T]: the first token's row, or the mean over readers."""
+        if self.readers is None:
+            return weights[..., 0] if self.local else weights[:, :, 0]
+        return (weights * self.readers.to(weights)[:, None, :, None]).sum(2)
+
+    def as_read_gradient(self, gradient: Tensor) -> Tensor:
+        """The derivative by `as_read`, [B, H, T]: how the output changes when all that read look there more."""
+        return self.as_read(gradient) if self.readers is None else gradient.sum(2)

@@ -76,9 +76,15 @@ class BlackBox(Classifier):
         return Batch(tuple(examples), tuple(source.units for source in sources), rows, (0,) * len(examples))
 
     def run(
-        self, rows: Rows, *, embeds: Tensor | None = None, attentions: bool = False, hidden: bool = False
+        self,
+        rows: Rows,
+        *,
+        embeds: Tensor | None = None,
+        shift: Tensor | None = None,
+        attentions: bool = False,
+        hidden: bool = False,
     ) -> Output:
-        if embeds is not None or rows.gate is not None:
+        if embeds is not None or shift is not None or rows.gate is not None:
             raise self.cannot("read embeddings or parts of words: it is asked with texts only")
         if attentions or hidden:
             raise self.cannot("show its attentions or hidden states: it gives outputs only")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,14 +19,20 @@ from torch import Tensor
 
 from veridical.core.errors import InputError, UnsupportedError
 from veridical.core.folders import COMPONENT_FILE
-from veridical.core.values import Example, Label
+from veridical.core.values import VALUE, Example, Label, is_number
 from veridical.models.batch import Batch, Output, Rows
 
-VALUE = "value"
-"""The name of a regression model's only target."""
+_AT_WORDS = "Give it where=word: words have vectors in every model."
+
+_SHOWN = 6
+"""How many labels are printed."""
 
 EXPLAINERS_FOLDER = "explainers"
 """The folder below a saved model that holds explainers which were trained with it."""
+
+
+_BYTES_OF_A_WORD = 5
+_SECONDS_OF_A_QUESTION = 0.5
 
 
 class Ability(StrEnum):
@@ -33,9 +40,10 @@ class Ability(StrEnum):
 
     GRADIENTS = "gradients"
     EMBEDDINGS = "embeddings"
+    EMBEDDING_OUTPUT = "embedding-output"  # what enters its first layer can be shifted
     HIDDEN = "hidden"  # the states of all layers
     ATTENTIONS = "attentions"
-    CLS_ATTENTIONS = "cls-attentions"  # what the first token attends to
+    CLS_ATTENTIONS = "cls-attentions"  # what the first token, or all that the head reads, attends to
     ATTENTION_GRADIENTS = "attention-gradients"  # the output can be differentiated by attentions
     BERT_LAYERS = "bert-layers"  # a stack of layers of BERT's kind, for rules made for them
     # The ways of taking words away that it has the means for:
@@ -66,16 +74,21 @@ class Classifier(ABC):
     """A model that can be asked about whole examples and about parts of them.
 
     `labels` are the class names in output order, empty for regression. A model that `is_multi_label` gives each label a
-    probability of its own, and chooses all that reach the `threshold`. `provides` says what the model can give beside
-    its outputs. `trained_on` names the data a model was trained on, and `origin` says where it was loaded from, where
-    that is known. `learned` are the folders of explainers that were trained with it, by name.
+    probability of its own, and chooses all that reach the `threshold`. One that decides for one class divides its
+    outputs by the `temperature`, which makes it less sure and changes no decision. `provides` says what the model can
+    give beside its outputs. `trained_on` names the data a model was trained on, and `origin` says where it was loaded
+    from, where that is known. `learned` are the folders of explainers that were trained with it, by name. `has_biases`
+    says whether its layers add something of their own to what they read, so that zero embeddings are an input like
+    others.
     """
 
     kind: str
     labels: tuple[str, ...]
     is_multi_label: bool = False
     threshold: float = 0.5
+    temperature: float = 1.0
     provides: frozenset[Ability] = frozenset()
+    has_biases: bool = True
     trained_on: str | None = None
     origin: Origin | None = None
     learned: Mapping[str, Path] = MappingProxyType({})
@@ -102,9 +115,19 @@ class Classifier(ABC):
 
     @abstractmethod
     def run(
-        self, rows: Rows, *, embeds: Tensor | None = None, attentions: bool = False, hidden: bool = False
+        self,
+        rows: Rows,
+        *,
+        embeds: Tensor | None = None,
+        shift: Tensor | None = None,
+        attentions: bool = False,
+        hidden: bool = False,
     ) -> Output:
-        """The model's output for each row, with gradients if they are enabled."""
+        """The model's output for each row, with gradients if they are enabled.
+
+        `embeds` [R, L, e] takes the place of the input embeddings, and `shift` [R, L, d] is added to what enters the
+        first layer, the first of the hidden states. The gradient by a shift of 0 is the gradient by that.
+        """
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -119,6 +142,19 @@ class Classifier(ABC):
         >>> loss(classifier.with_weights({name: w - rate * g for (name, w), g in zip(weights, gradients)}))
         """
         raise self.cannot("be run with other weights: it is code")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.family}: {self._gives})"
+
+    @property
+    def _gives(self) -> str:
+        """What it decides, for people."""
+        if self.is_regression:
+            return "gives a number"
+        names = ", ".join(self.labels[:_SHOWN]) + (
+            f" and {len(self.labels) - _SHOWN} more" * (len(self.labels) > _SHOWN)
+        )
+        return f"any of {names}" if self.is_multi_label else f"one of {names}"
 
     @property
     def is_regression(self) -> bool:
@@ -168,6 +204,20 @@ class Classifier(ABC):
         """As fast as it goes when nothing but outputs is asked for: neither attentions nor gradients of gradients."""
         yield
 
+    # Estimates, by which jobs are cut into portions: they need not be right, but must be the same on every machine.
+
+    def positions(self, example: Example) -> int:
+        """About how many words, word pieces or patches an example has."""
+        texts = (value for value in example.inputs.values() if isinstance(value, str))
+        return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) // _BYTES_OF_A_WORD + 1
+
+    def seconds(self, positions: int) -> float:
+        """About how long one core of a processor takes for an input of so many positions.
+
+        Nobody knows what code of others takes. It may ask a slow service, so little should be asked before it is kept.
+        """
+        return _SECONDS_OF_A_QUESTION
+
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the classifier to a folder that `load` reads."""
         raise self.cannot("be saved: it is code, not weights")
@@ -214,9 +264,10 @@ class Classifier(ABC):
         """Refuse, by name, what this model cannot give."""
         if missing := [ability for ability in abilities if ability not in self.provides]:
             able = ", ".join(sorted(self.provides)) or "outputs only"
+            others = f"This model gives: {able}. `veridical list explainers` shows what each method needs."
             raise UnsupportedError(
                 f"{asker} needs {' and '.join(missing)}, which {self.family} models do not give",
-                remedy=f"This model gives: {able}. `veridical list explainers` shows what each method needs.",
+                remedy=_AT_WORDS if missing == [Ability.EMBEDDING_OUTPUT] else others,
             )
 
     def cannot(self, what: str) -> UnsupportedError:
@@ -238,8 +289,12 @@ class Classifier(ABC):
         raise self.cannot("hide parts of its input from attention")
 
     def embed(self, rows: Rows) -> Tensor:
-        """The input embedding at each position, [R, L, d]."""
+        """The input embedding at each position, [R, L, e]."""
         raise self.cannot("show its embeddings")
+
+    def no_shift(self, rows: Rows) -> Tensor:
+        """A shift of 0 of what enters the first layer, [R, L, d]: what others are made like, and gradients taken by."""
+        raise self.cannot("shift what enters its first layer")
 
 
 def learned_with(source: str | PathLike[str]) -> dict[str, Path]:
@@ -249,9 +304,9 @@ def learned_with(source: str | PathLike[str]) -> dict[str, Path]:
 
 
 def _number(example: Example) -> float:
-    if isinstance(example.label, float | int):
+    if is_number(example.label) and math.isfinite(example.label):
         return float(example.label)
-    raise InputError(f"{example.label!r} is not a number", example=example.id, field="label")
+    raise InputError(f"{example.label!r} is not a finite number", example=example.id, field="label")
 
 
 def average_windows(logits: Tensor, owner: Tensor, count: int) -> Tensor:

@@ -32,6 +32,7 @@ class ImageClassifier(Transformer):
     kind = "image"
     provides = Transformer.provides | {
         Ability.BERT_LAYERS,
+        Ability.EMBEDDING_OUTPUT,
         Ability.DELETE,
         Ability.MASK,
         Ability.PAD,
@@ -46,8 +47,9 @@ class ImageClassifier(Transformer):
         mean: float | Sequence[float] = 0.5,
         std: float | Sequence[float] = 0.5,
         threshold: float | None = None,
+        temperature: float | None = None,
     ) -> None:
-        super().__init__(model, threshold)
+        super().__init__(model, threshold, temperature)
         config = model.config
         if config.model_type not in _SUPPORTED:
             raise ModelError(
@@ -61,6 +63,9 @@ class ImageClassifier(Transformer):
 
     def settings(self) -> dict[str, Any]:
         return {"units": "patch", "mean": self.mean, "std": self.std, **self._own_settings}
+
+    def positions(self, example: Example) -> int:
+        return self.side**2 + 1
 
     def encode(self, examples: Sequence[Example]) -> Batch:
         pixels = torch.stack([self._pixels(example) for example in examples])  # [B, C, H, W]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from inspect import Parameter, signature
 from os import PathLike
 from pathlib import Path
@@ -21,6 +20,7 @@ from transformers.utils import cached_file
 from veridical.core.component import unknown
 from veridical.core.errors import ModelError, StorageError, UsageError
 from veridical.core.folders import TrainRecord, read_record
+from veridical.core.storage import read_json
 from veridical.data import to_train_on
 from veridical.data.hub import hub_answers
 from veridical.models.architecture import quietly
@@ -32,13 +32,16 @@ from veridical.models.transformer import SETTINGS, Transformer
 
 
 def load(source: Any, **settings: Any) -> Classifier:
-    """Make a classifier of a folder, a hub id, a Hugging Face model object, a scikit-learn pipeline or a callable."""
+    """Make a classifier of a folder, a hub id, a model or pipeline of Hugging Face or scikit-learn, or a callable."""
     if isinstance(source, Classifier):
         return source
     if isinstance(source, str | PathLike):
         return _from_folder(str(source), settings)
     if isinstance(source, PreTrainedModel):
         return _from_model(source, settings)
+    if isinstance(getattr(source, "model", None), PreTrainedModel):  # a pipeline of transformers
+        told = {} if source.tokenizer is None else {"tokenizer": source.tokenizer}
+        return _from_model(source.model, {**told, **settings})
     if hasattr(source, "predict_proba"):
         labels = settings.pop("labels", None) or [str(label) for label in source.classes_]
         return BlackBox(source.predict_proba, labels, **{"name": type(source).__name__, **settings})
@@ -74,6 +77,7 @@ def load_model(source: str, config: PretrainedConfig, *, new_head: bool) -> PreT
                 output_loading_info=True,
                 ignore_mismatched_sizes=new_head,
                 local_files_only=only_local(source),
+                trust_remote_code=False,
             )
     except Exception as error:  # truncated files, shape mismatches and unreachable hubs all have errors of their own
         raise _cannot_load(source, error) from error
@@ -82,10 +86,11 @@ def load_model(source: str, config: PretrainedConfig, *, new_head: bool) -> PreT
 
 
 def load_config(source: str) -> PretrainedConfig:
-    """The configuration of a folder or hub id."""
+    """The configuration of a folder or hub id, which may bring no code of its own."""
     _check_place(source)
+    refuse_code(source)
     try:
-        return AutoConfig.from_pretrained(source, local_files_only=only_local(source))
+        return AutoConfig.from_pretrained(source, local_files_only=only_local(source), trust_remote_code=False)
     except Exception as error:  # an unreachable hub, an unknown id, broken JSON
         raise _cannot_load(source, error) from error
 
@@ -94,12 +99,54 @@ def load_tokenizer(source: str) -> Any:
     """The fast tokenizer of a folder or hub id."""
     try:
         with quietly():
-            tokenizer = AutoTokenizer.from_pretrained(source, use_fast=True, local_files_only=only_local(source))
+            tokenizer = AutoTokenizer.from_pretrained(
+                source, use_fast=True, local_files_only=only_local(source), trust_remote_code=False
+            )
     except Exception as error:
         raise _cannot_load(source, error) from error
     if len(tokenizer) <= len(tokenizer.all_special_tokens):  # made up, as there were no files
         raise ModelError(f"{source} has no tokenizer: there is no vocabulary", remedy=_again)
     return tokenizer
+
+
+def refuse_code(source: str) -> None:
+    """Refuse a folder or hub id whose files name code to be run, before anything of it is loaded.
+
+    The library asks on the terminal whether to run such code, and `yes |` would answer. It would also load an
+    architecture of its own by the same name where there is one, and so another model than the one that was trained.
+    """
+    local = only_local(source)
+    for file, keys in _NAMING_CODE.items():
+        told = _described(source, file, local)
+        if named := [key for key in keys if told.get(key)]:
+            raise ModelError(
+                f"{source} brings code of its own ({named[0]} in {file}), which Veridical does not run",
+                remedy="Use a model whose architecture transformers has; or load it yourself, if you trust it, and "
+                "hand the object over: Classifier.load(model, tokenizer=...).",
+            )
+
+
+_NAMING_CODE = {
+    "config.json": ("auto_map", "custom_pipelines"),
+    "tokenizer_config.json": ("auto_map",),
+    "preprocessor_config.json": ("auto_map",),
+    "processor_config.json": ("auto_map",),
+}
+"""Where Hugging Face files name the modules beside them that should be run."""
+
+
+def _described(source: str, file: str, local: bool) -> dict[str, Any]:
+    """What a JSON file of a folder or hub id says; nothing where there is no such file."""
+    try:
+        path = cached_file(source, file, local_files_only=local)
+        found = read_json(path)
+    except (OSError, TypeError):  # missing, or the hub's client gave no path
+        return {}
+    except ValueError as error:
+        raise ModelError(f"cannot load {source}: {file} is damaged: {error}", remedy=_again) from error
+    if not isinstance(found, dict):
+        raise ModelError(f"cannot load {source}: {file} is damaged: it is no JSON object", remedy=_again)
+    return found
 
 
 def is_image(config: PretrainedConfig) -> bool:
@@ -113,7 +160,7 @@ def saved_settings(source: str) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
+        settings = read_json(path)
     except ValueError as error:  # no JSON, or not even text
         raise ModelError(f"{path} is damaged: {error}", remedy=_again) from error
     if not isinstance(settings, dict):
@@ -154,6 +201,7 @@ def _from_model(model: PreTrainedModel, settings: dict[str, Any]) -> Classifier:
     if not is_image(model.config) and "tokenizer" not in settings:
         if not model.config.name_or_path:
             raise UsageError("a model object needs its tokenizer", remedy="Classifier.load(model, tokenizer=...).")
+        refuse_code(model.config.name_or_path)
         settings = {**settings, "tokenizer": load_tokenizer(model.config.name_or_path)}
     return wrap(model, **settings)
 
@@ -161,11 +209,7 @@ def _from_model(model: PreTrainedModel, settings: dict[str, Any]) -> Classifier:
 def _pixel_settings(source: str) -> dict[str, Any]:
     """How a model's own image processor normalises pixels, where it has one."""
     # Read by hand: the library's own image processors need packages that only they need.
-    try:
-        path = cached_file(source, "preprocessor_config.json", local_files_only=only_local(source))
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError:
-        return {}
+    found = _described(source, "preprocessor_config.json", only_local(source))
     if not found.get("do_normalize", True):
         return {"mean": 0.0, "std": 1.0}
     return {ours: found[theirs] for ours, theirs in (("mean", "image_mean"), ("std", "image_std")) if theirs in found}

@@ -142,7 +142,8 @@ def start(
     with torch.random.fork_rng():
         torch.manual_seed(seed)  # the head is drawn at random
         network = load_model(source, config, new_head=True)
-    return wrap(network, **({} if IMAGE in examples[0].inputs else {"tokenizer": load_tokenizer(source)}), **settings)
+    tokenizer = {} if IMAGE in examples[0].inputs else {"tokenizer": load_tokenizer(source)}
+    return _begun(wrap(network, **tokenizer, **settings))
 
 
 def embedded_folder() -> Path:
@@ -161,4 +162,16 @@ def _start_tiny(
     if IMAGE in examples[0].inputs:
         return wrap(tiny_image_model(examples, labels, seed, several), **settings)
     tokenizer = tiny_tokenizer(tiny_texts(examples))
-    return wrap(tiny_text_model(len(tokenizer), labels, seed, several), tokenizer, **settings)
+    return _begun(wrap(tiny_text_model(len(tokenizer), labels, seed, several), tokenizer, **settings))
+
+
+def _begun(classifier: Transformer) -> Transformer:
+    """The classifier, which knows what of its encoder nobody has trained yet: a pooler whose biases are all 0.
+
+    Sentence encoders carry such a pooler along and never use it, and where a folder has none, a new one is drawn.
+    """
+    pooler = {name: values for name, values in classifier.model.named_parameters() if ".pooler." in name}
+    biases = [values for name, values in pooler.items() if name.endswith("bias")]
+    if biases and not any(values.any() for values in biases):
+        classifier.untrained = frozenset(pooler)
+    return classifier

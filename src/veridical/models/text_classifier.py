@@ -26,6 +26,7 @@ from veridical.models.architecture import (
     word_path,
 )
 from veridical.models.batch import Batch, Rows
+from veridical.models.pooling import Pooling
 from veridical.models.text_rows import (
     FIELDS,
     NO_UNIT,
@@ -56,7 +57,9 @@ class TextClassifier(Transformer):
     `units` is the granularity of every explanation: `word`, or `token` for word pieces. `hold` names a field that is
     context only: it is never scored nor erased. `long` says what happens beyond `max_length` tokens: `truncate` (and
     say so), or `window`: read the whole text in consecutive windows whose logits are averaged. A model that may give
-    several labels chooses those whose probability reaches the `threshold`, 0.5 unless said otherwise.
+    several labels chooses those whose probability reaches the `threshold`, 0.5 unless said otherwise. Outputs are
+    divided by the `temperature`: above 1 a model is less sure, and decides the same. `pooling` is what the head reads:
+    the vector of the first token (`cls`), or the `mean` over all tokens; it must be as in training.
     """
 
     kind = "text"
@@ -71,8 +74,10 @@ class TextClassifier(Transformer):
         max_length: int | None = None,
         long: Long = "truncate",
         threshold: float | None = None,
+        temperature: float | None = None,
+        pooling: Pooling | None = None,
     ) -> None:
-        super().__init__(model, threshold)
+        super().__init__(model, threshold, temperature, pooling)
         check_architecture(model)
         check_tokenizer(tokenizer)
         _check_choice("units", units, get_args(UnitKind))
@@ -99,6 +104,10 @@ class TextClassifier(Transformer):
             "long": self.long,
             **self._own_settings,
         }
+
+    def positions(self, example: Example) -> int:
+        found = super().positions(example)
+        return min(found, self.max_length) if self.long == "truncate" else found
 
     def encode(self, examples: Sequence[Example]) -> Batch:
         check_texts(examples)

@@ -8,6 +8,7 @@ import shutil
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from threading import RLock
@@ -15,13 +16,26 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
+from torch.nn.functional import pad
 from transformers import PreTrainedModel
 
 from veridical.core.errors import ModelError, StorageError, UsageError
-from veridical.models.architecture import TRANSFORMER, check_head, is_multi_label, labels_of, public_name, quietly
+from veridical.core.storage import reason_of
+from veridical.models.architecture import (
+    TRANSFORMER,
+    check_head,
+    embedding_output,
+    has_biases,
+    is_multi_label,
+    labels_of,
+    public_name,
+    quietly,
+)
 from veridical.models.batch import Output, Rows
-from veridical.models.classifier import EXPLAINERS_FOLDER, Classifier, fingerprint_of, learned_with
+from veridical.models.classifier import EXPLAINERS_FOLDER, Ability, Classifier, Task, fingerprint_of, learned_with
+from veridical.models.pooling import Pooling, configured, pooling_of, reading, shares_of
 from veridical.models.weights import (
     WEIGHTS_FILE,
     Weights,
@@ -33,6 +47,9 @@ from veridical.models.weights import (
 SETTINGS = "veridical.json"
 """The file beside the weights that remembers how the classifier is used: units, length limit, windows."""
 
+_CORE, _GPU = 5e10, 5e12
+"""Multiplications and additions per second that one core of a processor, or another device, is taken to make."""
+
 T = TypeVar("T")
 
 # One for each model and not for each classifier: two classifiers may be made around the same model.
@@ -40,23 +57,36 @@ _LOCKS: WeakKeyDictionary[PreTrainedModel, RLock] = WeakKeyDictionary()
 
 
 class Transformer(Classifier):
-    """A Hugging Face classifier, used through its public interface and one hook on its input embeddings.
+    """A Hugging Face classifier, used through its public interface and two hooks, where embeddings begin and end.
 
-    The hook is how gradients and erasers reach the embeddings of any architecture: the model still reads its ids, so
-    positions and pooling are its own, but sees the vectors we hand it.
+    The hooks are how gradients and erasers reach the embeddings of any architecture: the model still reads its ids, so
+    positions and pooling are its own, but sees the vectors we hand it. One is on the module that gives word vectors,
+    the other on the one whose output enters the first layer.
 
     Several threads may use one classifier: whoever changes the model's mode, hooks, attention or weights for a while
     holds its lock meanwhile, so that the others wait.
+
+    `untrained` are the weights of the encoder, by name, that start as untrained as the head of a new classifier.
     """
 
     provides = TRANSFORMER
+    untrained: frozenset[str] = frozenset()
 
-    def __init__(self, model: PreTrainedModel, threshold: float | None = None) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        threshold: float | None = None,
+        temperature: float | None = None,
+        pooling: Pooling | None = None,
+    ) -> None:
         check_head(model)
         self.model = model
+        self.pooling: Pooling = pooling_of(model, pooling)
         self.labels = labels_of(model)
         self.is_multi_label = is_multi_label(model)
+        self.has_biases = has_biases(model)
         self.threshold = self._checked_threshold(threshold)
+        self.temperature = self._checked_temperature(temperature)
         self._weights: Weights = {}
 
     @abstractmethod
@@ -79,6 +109,16 @@ class Transformer(Classifier):
     def device(self) -> torch.device:
         return torch.device(self.model.device)
 
+    def seconds(self, positions: int) -> float:
+        # Each weight is multiplied once per position, and the product added; attention comes on top, but is less.
+        return 2 * self._multiplied * positions / (_CORE if self.device.type == "cpu" else _GPU)
+
+    @cached_property
+    def _multiplied(self) -> int:
+        """How many weights are multiplied with each position: those of matrices, but not of tables to look up."""
+        tables = {id(module.weight) for module in self.model.modules() if isinstance(module, nn.Embedding)}
+        return sum(each.numel() for each in self.model.parameters() if each.dim() > 1 and id(each) not in tables)
+
     @property
     def lock(self) -> RLock:
         """Held by the thread that changes the model for a while; the same thread may take it again."""
@@ -91,14 +131,24 @@ class Transformer(Classifier):
         return other
 
     def run(
-        self, rows: Rows, *, embeds: Tensor | None = None, attentions: bool = False, hidden: bool = False
+        self,
+        rows: Rows,
+        *,
+        embeds: Tensor | None = None,
+        shift: Tensor | None = None,
+        attentions: bool = False,
+        hidden: bool = False,
     ) -> Output:
         rows = rows.to(self.device)
-        return self._alone(lambda: self._run(rows, embeds, attentions, hidden))
+        return self._alone(lambda: self._run(rows, embeds, shift, attentions, hidden))
 
     def embed(self, rows: Rows) -> Tensor:
         rows = rows.to(self.device)
         return self._alone(lambda: self._embed(rows))
+
+    def no_shift(self, rows: Rows) -> Tensor:
+        size = (*rows.unit_of.shape, int(self.model.config.hidden_size))
+        return torch.zeros(size, dtype=self.model.dtype, device=self.device)
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
@@ -117,11 +167,12 @@ class Transformer(Classifier):
             yield
             return
         with self.lock:
+            before = self.model.config._attn_implementation  # not `eager` while attention is taught
             self.model.set_attn_implementation("sdpa")
             try:
                 yield
             finally:
-                self.model.set_attn_implementation("eager")
+                self.model.set_attn_implementation(before)
 
     def describe(self) -> dict[str, Any]:
         config = self.model.config
@@ -132,13 +183,14 @@ class Transformer(Classifier):
             "fingerprint": self.fingerprint,
             **self.settings(),
             **({"task": str(self.task)} if self.is_multi_label else {}),
+            **({} if self.model.dtype == torch.float32 else {"dtype": str(self.model.dtype).removeprefix("torch.")}),
         }
 
     @property
     def fingerprint(self) -> str:
         """A hash of the weights as they are now, so that scores can be tied to the very model that gave them.
 
-        Explainers that were trained with the model are part of it.
+        What the head reads and explainers that were trained with the model are part of it.
         """
         return self.fingerprint_with(
             {name: fingerprint_of(read_weights(path)) for name, path in self.learned.items() if _has_weights(path)}
@@ -146,7 +198,8 @@ class Transformer(Classifier):
 
     def fingerprint_with(self, learned: Mapping[str, str]) -> str:
         """The fingerprint that the model has together with explainers of these fingerprints."""
-        return fingerprint_of(self._alone(self.model.state_dict), learned)
+        pooling = {"/pooling": self.pooling} if self.pooling != "cls" else {}  # no explainer can have such a name
+        return fingerprint_of(self._alone(self.model.state_dict), {**learned, **pooling})
 
     def save(self, folder: str | PathLike[str]) -> None:
         path = Path(folder)
@@ -154,18 +207,26 @@ class Transformer(Classifier):
             path.mkdir(parents=True, exist_ok=True)
             with quietly():
                 self._write(path)
-        except OSError as error:
-            raise StorageError(f"cannot save the model in {path}: {error}", remedy="Choose another folder.") from error
+        except (OSError, SafetensorError) as error:
+            problem = f"cannot save the model in {path}: {reason_of(path, error)}"
+            raise StorageError(problem, remedy="Free some space or choose another folder.") from error
 
     def _alone(self, compute: Callable[[], T]) -> T:
         """What `compute` gives while no other thread changes the model, which has the weights of this classifier."""
         with self.lock:
             return with_other_weights(self.model, self._weights, compute) if self._weights else compute()
 
-    def _run(self, rows: Rows, embeds: Tensor | None, attentions: bool, hidden: bool) -> Output:
+    def _run(self, rows: Rows, embeds: Tensor | None, shift: Tensor | None, attentions: bool, hidden: bool) -> Output:
         if embeds is None and rows.gate is not None:
             embeds = self._embed(rows)
-        with _replace_output(self._entrance, embeds, self._fit):
+        if shift is not None:
+            self.require(Ability.EMBEDDING_OUTPUT, asker="a shift of what enters the first layer")
+        shares = shares_of(rows.inputs["attention_mask"]) if self.pooling == "mean" else None
+        with (
+            _changed(self._entrance, embeds, self._fit),
+            _changed(embedding_output(self.model), shift, _add),
+            reading(self.model, self.pooling, shares),
+        ):
             output = self.model(
                 **self.model_inputs(rows), output_attentions=attentions, output_hidden_states=hidden, return_dict=True
             )
@@ -174,7 +235,8 @@ class Transformer(Classifier):
         layers = output.get("global_attentions" if local else "attentions")
         if attentions and layers is None:
             raise self.cannot(f"show its attentions: {type(self.model).__name__} has none")
-        return Output(output.logits, layers if attentions else None, output.hidden_states if hidden else None, local)
+        states = output.hidden_states if hidden else None
+        return Output(output.logits / self.temperature, layers if attentions else None, states, local, shares)
 
     def _embed(self, rows: Rows) -> Tensor:
         embeds = self._lookup(rows)
@@ -189,10 +251,21 @@ class Transformer(Classifier):
             raise UsageError(f"threshold cannot be {threshold!r}", remedy="It is more than 0 and less than 1.")
         return threshold
 
+    def _checked_temperature(self, temperature: float | None) -> float:
+        if temperature is None:
+            return Classifier.temperature
+        if self.task is not Task.CLASSES:
+            raise UsageError("only models that give one class of several have a temperature", remedy="Leave it out.")
+        if not 0 < temperature < float("inf"):
+            raise UsageError(f"temperature cannot be {temperature!r}", remedy="It is more than 0; 1 changes nothing.")
+        return temperature
+
     @property
     def _own_settings(self) -> dict[str, Any]:
-        """The settings that all kinds of models share."""
-        return {"threshold": self.threshold} if self.is_multi_label else {}
+        """The settings that all kinds of models share, as far as they are not the usual ones."""
+        own: dict[str, Any] = {"pooling": self.pooling} if self.pooling != "cls" else {}
+        own |= {"temperature": self.temperature} if self.temperature != 1 else {}
+        return {**own, **({"threshold": self.threshold} if self.is_multi_label else {})}
 
     @property
     def _can_fuse(self) -> bool:
@@ -206,7 +279,8 @@ class Transformer(Classifier):
         return module
 
     def _write(self, folder: Path) -> None:
-        self.model.save_pretrained(folder, state_dict=self._alone(self.model.state_dict))
+        with self.lock, configured(self.model, self.pooling):
+            self.model.save_pretrained(folder, state_dict=self._alone(self.model.state_dict))
         settings = {"kind": self.kind, **self.settings()}
         (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
         self._write_learned(folder / EXPLAINERS_FOLDER)
@@ -259,13 +333,20 @@ def _has_weights(folder: Path) -> bool:
     return (folder / WEIGHTS_FILE).exists()
 
 
+def _add(shift: Tensor, made: Tensor) -> Tensor:
+    """What a module made [R, T, d], shifted; models may have added positions at the end, which stay as they are."""
+    return made + pad(shift.to(made), (0, 0, 0, made.shape[1] - shift.shape[1]))
+
+
 @contextmanager
-def _replace_output(module: nn.Module, value: Tensor | None, fit: Any) -> Iterator[None]:
-    """While inside, the module gives `value`, made to fit, instead of what it computes."""
-    if value is None:
+def _changed(
+    module: nn.Module | None, value: Tensor | None, change: Callable[[Tensor, Tensor], Tensor]
+) -> Iterator[None]:
+    """While inside, the module gives what `change` makes of a value and of the output it has computed."""
+    if module is None or value is None:
         yield
         return
-    handle = module.register_forward_hook(lambda _module, _args, made: fit(value, made))
+    handle = module.register_forward_hook(lambda _module, _args, made: change(value, made))
     try:
         yield
     finally:

@@ -23,7 +23,7 @@ from veridical.models import Ability, Batch, Classifier, Output, Task
 from veridical.models.weights import Learned
 
 ATTENTIONS = frozenset({Ability.ATTENTIONS, Ability.CLS_ATTENTIONS})
-"""The needs for which the forward pass returns attentions; while it is trained, the model drops none of them out."""
+"""The needs for which the forward pass returns attentions; in training they are those before dropout."""
 
 
 class Objective(Component):

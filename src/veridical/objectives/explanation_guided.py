@@ -17,8 +17,7 @@ from veridical.explainers.integrated_gradients import quadrature
 from veridical.masking import ERASERS, Case
 from veridical.masking.erasure import places, share
 from veridical.models import Ability, Output, Rows
-from veridical.objectives.base import CrossEntropy, Objective
-from veridical.objectives.portion import kl, mean_over_examples, portion
+from veridical.objectives.portion import PortionTerms, kl, mean_over_examples
 
 Attribution = Literal["integrated-gradients", "saliency", "input-x-gradient", "deep-lift"]
 
@@ -34,8 +33,8 @@ def attributions(case: Case, how: Attribution, steps: int) -> Tensor:
 
 
 def _deep_lift(case: Case, rows: Rows) -> Tensor:
-    embeds = case.classifier.embed(rows).detach()
-    return contributions(case, rows, embeds, torch.zeros_like(embeds), "logit", complete=False)[0]
+    start = torch.zeros_like(case.classifier.embed(rows)).detach()
+    return contributions(case, rows, start, "logit", complete=True)[0]
 
 
 def _path_gradients(case: Case, how: Attribution, steps: int) -> Tensor:
@@ -68,7 +67,7 @@ Sharing = Literal["sum", "softmax"]
 
 
 @dataclass(frozen=True)
-class ExplanationGuided(Objective):
+class ExplanationGuided(PortionTerms):
     """Draws the first token's attention to the tokens that an attribution for the gold class finds (REGEX's L_kl).
 
     The attribution is constant: only attention learns. It is drawn there both for the text and for the text
@@ -91,25 +90,18 @@ class ExplanationGuided(Objective):
     every: Count = option(1, "Compute the term for one in so many examples of each batch.")
 
     @property
-    def needs(self) -> frozenset[Ability]:
-        if not self.weight:
-            return frozenset()
+    def abilities(self) -> frozenset[Ability]:
         replacing = Ability.EMBEDDINGS if self.replace == "random" else ERASERS[self.replace].needs
         return frozenset({Ability.CLS_ATTENTIONS, Ability.EMBEDDINGS, Ability.GRADIENTS, replacing})
 
-    def __call__(self, case: Case) -> dict[str, Tensor]:
-        return {**CrossEntropy()(case), **self.terms(case)}
-
-    def terms(self, case: Case) -> dict[str, Tensor]:
-        """The term without the plain loss; none for weight 0."""
-        if not self.weight:
-            return {}
-        return {"explanation_guided": self.weight * self.divergence(portion(case, self.every))}
+    def unweighted(self, case: Case) -> dict[str, Tensor]:
+        return {"explanation_guided": self.divergence(case)}
 
     def divergence(self, case: Case) -> Tensor:
         """The mean divergence of attention and attribution for texts, plus that for texts without some tokens."""
         shares = self.shares(case)
-        return self.apart(case, shares, self.without(case, case.batch.rows, self.least(case, shares)))
+        rows, embeds = self.replaced(case, case.batch.rows, self.least(case, shares))
+        return self.apart(case, shares, case.run(rows, embeds=embeds, attentions=True))
 
     def apart(self, case: Case, shares: Tensor, without: Output) -> Tensor:
         """The mean divergence, given the shares and what the model says of the texts without some tokens."""
@@ -133,21 +125,14 @@ class ExplanationGuided(Objective):
         kept = count - share(self.ratio, count)  # [R]
         return words & (places(shares.cpu(), words) >= kept[:, None])
 
-    def without(self, case: Case, rows: Rows, gone: Tensor, shift: Tensor | None = None) -> Output:
-        """What the model says and attends to when something else stands in the place of some tokens [R, L] of rows.
-
-        `shift` [R, L, d] is added to the embeddings.
-        """
-        classifier, embeds = case.classifier, None
+    def replaced(self, case: Case, rows: Rows, gone: Tensor) -> tuple[Rows, Tensor]:
+        """Rows with something else in the place of some tokens [R, L], and their embeddings [R, L, e]."""
         if self.replace == "random":
-            embeds = _shuffled(classifier.embed(rows), gone, rows.unit_of)
-        else:
-            # Erasers erase units; here each token is one.
-            tokens = torch.arange(gone.shape[1]).where(rows.unit_of >= 0, -1)
-            rows = ERASERS.create(self.replace)(classifier, dataclasses.replace(rows, unit_of=tokens), ~gone)
-        if shift is not None:
-            embeds = shift + (classifier.embed(rows) if embeds is None else embeds)
-        return case.run(rows, embeds=embeds, attentions=True)
+            return rows, _shuffled(case.classifier.embed(rows), gone, rows.unit_of)
+        # Erasers erase units; here each token is one.
+        tokens = torch.arange(gone.shape[1]).where(rows.unit_of >= 0, -1)
+        rows = ERASERS.create(self.replace)(case.classifier, dataclasses.replace(rows, unit_of=tokens), ~gone)
+        return rows, case.classifier.embed(rows)
 
     def _apart(self, attention: Tensor, shares: Tensor) -> Tensor:
         """The divergence of each row, [R]; 0 where there are no shares to compare with."""

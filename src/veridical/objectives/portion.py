@@ -1,20 +1,54 @@
-"""Some examples of a case with their part of its output, and how far two outputs are apart."""
+"""Terms of some examples of a case, with their part of its output, and how far two outputs are apart."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from veridical.masking import Case
-from veridical.models import Batch, Output, Rows
+from veridical.models import Ability, Batch, Output, Rows
 from veridical.models.classifier import average_windows
+from veridical.objectives.base import CrossEntropy, Objective
 
 _FLOOR = 1e-10
+
+
+class PortionTerms(Objective):
+    """Plain training, and terms of one `weight` that are computed for one in `every` examples of a batch.
+
+    With weight 0 nothing is computed or needed. A subclass says what its terms need and what they are.
+    """
+
+    weight: float
+    every: int
+    weights: ClassVar[tuple[str, ...]] = ("weight",)
+
+    @property
+    def needs(self) -> frozenset[Ability]:
+        return self.abilities if self.weight else frozenset()
+
+    def __call__(self, case: Case) -> dict[str, Tensor]:
+        return {**CrossEntropy()(case), **self.terms(case)}
+
+    def terms(self, case: Case) -> dict[str, Tensor]:
+        """The weighted terms without the plain loss; none for weight 0."""
+        if not self.weight:
+            return {}
+        return {name: self.weight * value for name, value in self.unweighted(portion(case, self.every)).items()}
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """What the terms need of a classifier."""
+        raise NotImplementedError
+
+    def unweighted(self, case: Case) -> dict[str, Tensor]:
+        """The terms of the examples of a case, by name."""
+        raise NotImplementedError
 
 
 def kl(p: Tensor, q: Tensor) -> Tensor:
@@ -95,6 +129,7 @@ def _part_of_output(output: Output, chosen: Tensor, index: Tensor, rows: Rows) -
         None if output.attentions is None else tuple(attention(layer) for layer in output.attentions),
         None if output.hidden is None else tuple(layer[where][:, :width] for layer in output.hidden),
         output.local,
+        None if output.readers is None else output.readers[where][:, :width],
     )
 
 

@@ -13,7 +13,7 @@ from veridical.core.component import Positive, Share, Weight, Within, option
 from veridical.core.errors import UnsupportedError
 from veridical.core.values import Example
 from veridical.explainers.attention import last_cls
-from veridical.explainers.gradients import input_gradient
+from veridical.explainers.gradients import output_gradient
 from veridical.masking import ERASERS, Case, EraserName
 from veridical.masking.erasure import places, share, top
 from veridical.models import Ability, Classifier, Rows
@@ -58,9 +58,8 @@ class Rationale(Objective):
     def needs(self) -> frozenset[Ability]:
         if not (self.sufficiency or self.comprehensiveness):
             return frozenset()
-        reading = (
-            {Ability.CLS_ATTENTIONS} if self.attribution == "attention" else {Ability.EMBEDDINGS, Ability.GRADIENTS}
-        )
+        by_gradient = {Ability.EMBEDDING_OUTPUT, Ability.GRADIENTS}
+        reading = {Ability.CLS_ATTENTIONS} if self.attribution == "attention" else by_gradient
         softly = {Ability.EMBEDDINGS} if self.keep == "soft" else set()
         return frozenset({ERASERS.create(self.eraser).needs, *reading, *softly})
 
@@ -128,8 +127,8 @@ def _input_x_gradient(case: Case) -> Tensor:
     """The scores of tokens [R, L], with dropout off and apart from the graph of the loss."""
 
     def score(rows: Rows, logit_gradient: Tensor) -> Tensor:
-        embeds, gradient = input_gradient(case.classifier, rows, logit_gradient)
-        return (embeds * gradient).sum(-1)
+        vectors, gradient = output_gradient(case.classifier, rows, logit_gradient)  # [r, l, d]
+        return (vectors * gradient).sum(-1)
 
     constant = replace(case, output=replace(case.output, logits=case.output.logits.detach()))
     return constant.rowwise(score)

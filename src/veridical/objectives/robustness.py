@@ -9,17 +9,18 @@ import torch
 from torch import Tensor
 
 from veridical.core.component import Count, Number, Positive, Weight, option
+from veridical.explainers.gradients import Where
 from veridical.masking import Case
 from veridical.models import Ability, Classifier, Rows
 from veridical.models.transformer import Transformer
-from veridical.objectives.base import CrossEntropy, Objective, plain_loss
-from veridical.objectives.portion import embeddings_of, gap, portion
+from veridical.objectives.base import plain_loss
+from veridical.objectives.portion import PortionTerms, embeddings_of, gap
 
 _INSIDE_ROOT = 1e-12
 
 
 @dataclass(frozen=True)
-class InputGradient(Objective):
+class InputGradient(PortionTerms):
     """Keeps the gradient of each example's own loss by its embeddings short (REGEX's L_gr).
 
     The length is over all tokens and dimensions. With `parameters` the length of all weights together is logged apart;
@@ -32,20 +33,12 @@ class InputGradient(Objective):
     every: Count = option(1, "Compute the gradient for one in so many examples of each batch.")
 
     @property
-    def needs(self) -> frozenset[Ability]:
-        return frozenset({Ability.EMBEDDINGS, Ability.GRADIENTS}) if self.weight else frozenset()
+    def abilities(self) -> frozenset[Ability]:
+        return frozenset({Ability.EMBEDDINGS, Ability.GRADIENTS})
 
-    def __call__(self, case: Case) -> dict[str, Tensor]:
-        return {**CrossEntropy()(case), **self.terms(case)}
-
-    def terms(self, case: Case) -> dict[str, Tensor]:
-        """The terms without the plain loss; none for weight 0."""
-        if not self.weight:
-            return {}
-        terms = {"input_gradient": self.weight * self.lengths(portion(case, self.every)).mean()}
-        if self.parameters:
-            terms["weight_norm"] = self.weight * weight_norm(case.classifier)
-        return terms
+    def unweighted(self, case: Case) -> dict[str, Tensor]:
+        length = {"input_gradient": self.lengths(case).mean()}
+        return {**length, "weight_norm": weight_norm(case.classifier)} if self.parameters else length
 
     def lengths(self, case: Case) -> Tensor:
         """The length of the loss's gradient for each example, [B], differentiable."""
@@ -71,16 +64,19 @@ def weight_norm(classifier: Classifier) -> Tensor:
 
 
 Projection = Literal["unit", "ball"]
-"""What a shift of embeddings is brought to: a largest number of 1 at each token, or of at most `eps`."""
+"""What a shift is brought to: a largest number of 1 at each token, or of at most `eps`."""
 
 
 @dataclass(frozen=True)
-class VirtualAdversarial(Objective):
+class VirtualAdversarial(PortionTerms):
     """Asks for the same output when the embeddings are shifted to where it changes most (SMART; REGEX's L_at).
 
     The shift starts as noise and is moved some steps along the gradient of the divergence. Labels are not needed: the
     clean output is the one of the training step itself. The passes have their own dropout, as in SMART, so the term
     also asks for agreement under dropout; without it and without a shift it is 0.
+
+    The numbers of an embedding output are about 1 in size, those of word vectors are not: where a shift is added to
+    words, all its sizes are multiples of the root mean square of the word's own numbers.
     """
 
     weight: Weight = option(0.5, "The weight of the divergence.")
@@ -93,25 +89,29 @@ class VirtualAdversarial(Objective):
         "within eps, as the papers say, where it does next to nothing.",
     )
     eps: Positive = option(1e-5, "The largest number of a shift in the ball.")
+    where: Where = option(
+        "output",
+        "What is shifted: `output`, which enters the first layer, after positions and normalisation, as in SMART's "
+        "code; or `word`, the words' vectors before that, in proportion to their size.",
+    )
     stop_gradient: bool = option(False, "Let no gradient into the clean output.")
     every: Count = option(1, "Compute the term for one in so many examples of each batch.")
 
     @property
-    def needs(self) -> frozenset[Ability]:
-        return frozenset({Ability.EMBEDDINGS, Ability.GRADIENTS}) if self.weight else frozenset()
+    def abilities(self) -> frozenset[Ability]:
+        place = {Ability.EMBEDDING_OUTPUT} if self.where == "output" else set()
+        return frozenset({Ability.EMBEDDINGS, Ability.GRADIENTS, *place})
 
-    def __call__(self, case: Case) -> dict[str, Tensor]:
-        return {**CrossEntropy()(case), **self.terms(case)}
-
-    def terms(self, case: Case) -> dict[str, Tensor]:
-        """The term without the plain loss; none for weight 0."""
-        if not self.weight:
-            return {}
-        return {"virtual_adversarial": self.weight * self.divergence(portion(case, self.every))}
+    def unweighted(self, case: Case) -> dict[str, Tensor]:
+        return {"virtual_adversarial": self.divergence(case)}
 
     def divergence(self, case: Case) -> Tensor:
         """The mean divergence of the outputs for clean and for shifted embeddings."""
-        return self.apart(case, case.ask_with_gradients(embeds=embeddings_of(case) + self.shift(case)).logits)
+        return self.apart(case, self._shifted(case, embeddings_of(case), self.shift(case)))
+
+    def placed(self, embeds: Tensor, shift: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What a model is run with to be shifted in the right place: its embeddings [R, L, e] and a shift [R, L, d]."""
+        return (embeds, shift) if self.where == "output" else (embeds + shift, None)
 
     def apart(self, case: Case, shifted: Tensor) -> Tensor:
         """The mean divergence, given the logits [B, C] for shifted embeddings."""
@@ -121,15 +121,15 @@ class VirtualAdversarial(Objective):
     def shift(self, case: Case) -> Tensor:
         """The perturbation [R, L, d] that changes the output most, as far as a few steps find it; 0 at padding."""
         embeds, clean = embeddings_of(case).detach(), case.output.logits.detach()
-        present = _present(case.batch.rows).to(embeds)
-        delta = self.sigma * torch.randn_like(embeds) * present  # [R, L, d]
+        scale = _present(case.batch.rows).to(embeds) * self._size(embeds)  # [R, L, 1]
+        delta = self.sigma * torch.randn_like(self._start(case, embeds)) * (scale > 0)
         for _ in range(self.steps):
             delta.requires_grad_()
             # Summed, not averaged: an example's shift must not depend on how many stand beside it.
-            distance = gap(case, case.ask_with_gradients(embeds=embeds + delta).logits, clean).sum()
+            distance = gap(case, self._shifted(case, embeds, scale * delta), clean).sum()
             (gradient,) = torch.autograd.grad(distance, delta)
-            delta = self.project((delta + self.eta * gradient * present).detach())
-        return delta
+            delta = self.project((delta + self.eta * gradient).detach())
+        return scale * delta
 
     def project(self, delta: Tensor) -> Tensor:
         """The perturbation [..., d] brought to its size, token by token."""
@@ -137,6 +137,21 @@ class VirtualAdversarial(Objective):
         if self.projection == "unit":
             return delta / (largest + self.eps)
         return delta * (self.eps / largest.clamp(min=self.eps))
+
+    def _shifted(self, case: Case, embeds: Tensor, shift: Tensor) -> Tensor:
+        """The logits [B, C] for shifted embeddings."""
+        embeds, rest = self.placed(embeds, shift)
+        return case.ask_with_gradients(embeds=embeds, shift=rest).logits
+
+    def _start(self, case: Case, embeds: Tensor) -> Tensor:
+        """Something of the shape of a shift."""
+        return case.classifier.no_shift(case.batch.rows) if self.where == "output" else embeds
+
+    def _size(self, embeds: Tensor) -> Tensor:
+        """What 1 means at each token [R, L, 1]: 1, or the root mean square of a word's numbers."""
+        if self.where == "output":
+            return torch.ones_like(embeds[..., :1])
+        return embeds.square().mean(-1, keepdim=True).sqrt()
 
 
 def _present(rows: Rows) -> Tensor:

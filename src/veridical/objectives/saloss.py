@@ -11,13 +11,13 @@ from torch import Tensor
 
 from veridical.core.component import Presets, Weight, option
 from veridical.core.values import Example
-from veridical.explainers.attention import first_token_mean, last_cls
+from veridical.explainers.attention import last_cls, over_heads
 from veridical.masking import Case
-from veridical.models import Ability, Classifier, Rows
+from veridical.models import Ability, Batch, Classifier
 from veridical.objectives.base import CrossEntropy, Objective
 from veridical.objectives.portion import kl, mean_over_examples
 from veridical.objectives.salience import SALIENCES, Corpus, SalienceName
-from veridical.objectives.salience.base import Scorer, pieces_of, remembering
+from veridical.objectives.salience.base import Scorer, Words, pieces_of, places_of, remembering
 
 _FLOOR = 1e-10
 
@@ -50,9 +50,12 @@ class SaLoss(Objective):
     def prepared(self, classifier: Classifier, examples: Sequence[Example]) -> Objective:
         if not self.lam:
             return self
-        pieces_of(classifier.encode(list(examples[:1])).rows)  # refuses images
-        score = SALIENCES.create(self.salience).fitted(Corpus(classifier, examples))
-        return SaLossOf(self, remembering(score))
+        salience = SALIENCES.create(self.salience)
+        words: Words = getattr(salience, "words", "all")  # a class of somebody else need not have the option
+        first = classifier.encode(list(examples[:1]))
+        pieces_of(first, places_of(first, words))  # refuses images
+        score = salience.fitted(Corpus(classifier, examples, words))
+        return SaLossOf(self, remembering(score), words)
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         if not self.lam:
@@ -66,6 +69,7 @@ class SaLossOf(Objective):
 
     settings: SaLoss
     score: Scorer
+    words: Words = "all"
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -78,21 +82,23 @@ class SaLossOf(Objective):
     def _as_in_text(self, case: Case) -> Tensor:
         rows = case.batch.rows
         attention = last_cls(case.output, rows).float()  # [R, L]
-        return mean_over_examples(case, kl(attention, self._salience(rows, rows.unit_of >= 0).to(attention)))
+        salience = self._salience(case.batch, rows.unit_of >= 0)
+        return mean_over_examples(case, kl(attention, salience.to(attention)))
 
     def _as_in_code(self, case: Case) -> Tensor:
         rows = case.batch.rows
         assert case.output.attentions is not None
-        shown = first_token_mean(case.output, case.output.attentions[-1], rows).float()  # [R, L]
+        shown = over_heads(case.output.as_read(case.output.attentions[-1]), rows).float()  # [R, L]
         there = torch.arange(shown.shape[1]) < rows.lengths[:, None]
         attention = shown.masked_fill(~there.to(shown.device), -torch.inf).softmax(-1)
-        return kl(attention, self._salience(rows, there).to(attention)).sum().square()
+        return kl(attention, self._salience(case.batch, there).to(attention)).sum().square()
 
-    def _salience(self, rows: Rows, where: Tensor) -> Tensor:
+    def _salience(self, batch: Batch, where: Tensor) -> Tensor:
         """Each token's share of the salience of its row, [R, L]; 0 but at some positions."""
-        scores = torch.zeros(rows.unit_of.shape)
-        found = [torch.as_tensor(self.score(pieces), dtype=torch.float32) for pieces in pieces_of(rows)]
-        scores[rows.unit_of >= 0] = torch.cat(found)
+        places = places_of(batch, self.words)
+        scores = torch.zeros(places.shape)
+        found = [torch.as_tensor(self.score(pieces), dtype=torch.float32) for pieces in pieces_of(batch, places)]
+        scores[places] = torch.cat(found)
         return shares(scores, where, self.settings.normaliser)
 
 

@@ -7,27 +7,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from veridical.core.values import HUMAN, IMAGE, PAIR, TEXT, Explanation, Image, Label, gives_labels
+from veridical.core.values import HUMAN, IMAGE, PAIR, TEXT, Explanation, Image, Label, gives_labels, is_number
 from veridical.report.pictures import Picture, picture
 from veridical.report.style import TEMPLATES, hue, tint
 
 _NAMES = {TEXT: "Text", PAIR: "Second text", IMAGE: "Image"}
 _TINTED, _LINED = 0.01, 0.1  # shares of the greatest score from which a word gets a tint, and a line under it
 
+MISSED = 0.1
+"""The part of a difference that its shares may miss; beyond it they have not converged, or have no right rules."""
+_MISSED_OF_SCORES = 0.03
+
 
 @dataclass(frozen=True)
 class Answer:
-    """A label and the probability that the model gave it, None for regression."""
+    """A label and the probability that the model gave it; of a regression, the number in place of both."""
 
     label: str
     probability: float | None
+    number: str = ""
 
     def __str__(self) -> str:
-        return f"{self.label}{self.percent}"
+        return f"{self.label}{self.figure}"
 
     @property
-    def percent(self) -> str:
-        """The probability as it follows the label."""
+    def figure(self) -> str:
+        """The probability or the number as it follows the label."""
+        if self.number:
+            return f" {self.number}"
         return "" if self.probability is None else f" {self.probability:.1%}"
 
 
@@ -110,8 +117,7 @@ def fragment(explanation: Explanation) -> str:
 
 def drawing(explanation: Explanation, top: int = 0) -> Drawing:
     """What to show of an explanation, with its `top` strongest units listed."""
-    unseen_note = unseen(explanation)
-    notes = (account(explanation), f"⚠ {unseen_note}" if unseen_note else "")
+    notes = (account(explanation), *(f"⚠ {doubt}" for doubt in doubts(explanation)))
     return Drawing(
         heading=heading(explanation),
         source=explanation.source,
@@ -126,6 +132,9 @@ def heading(explanation: Explanation) -> Heading:
     """The target and its probability, what else was predicted, the gold label."""
     probabilities, gold = explanation.probabilities, explanation.label
     target = Answer(explanation.target, probabilities.get(explanation.target))
+    if not probabilities and is_number(output := explanation.measures.get("output")):
+        number = Answer(explanation.target, None, f"{output:.4g}")
+        return Heading(number, None, f"{gold:.4g}" if is_number(gold) else None, None, gold_is="gold value")
     chosen = _chosen(explanation)
     if chosen is not None or isinstance(gold, tuple):  # of several labels, the likeliest is not the prediction
         return _heading_of_labels(target, gold, chosen)
@@ -149,9 +158,10 @@ def _heading_of_labels(target: Answer, gold: Label | None, chosen: tuple[str, ..
 def _chosen(explanation: Explanation) -> tuple[str, ...] | None:
     """The labels that reach the model's threshold; None for a model that gives one class or a number."""
     model = explanation.spec.get("model")
-    if not gives_labels(model) or "threshold" not in model:
+    threshold = model.get("threshold") if gives_labels(model) else None
+    if not is_number(threshold):  # the spec of another program
         return None
-    return tuple(label for label, chance in explanation.probabilities.items() if chance >= model["threshold"])
+    return tuple(label for label, chance in explanation.probabilities.items() if chance >= threshold)
 
 
 def segments(explanation: Explanation, field: str) -> list[tuple[str, int | None]]:
@@ -166,7 +176,7 @@ def segments(explanation: Explanation, field: str) -> list[tuple[str, int | None
     at = 0
     for index in sorted(_of_field(explanation, field), key=lambda index: explanation.units[index].span):
         span = explanation.units[index].span
-        start, end = max(at, span[0]), min(len(text), span[1])
+        start, end = max(at, span[0]), span[1]
         if start < end:
             pieces += [(text[at:start], None)] if at < start else []
             pieces.append((text[start:end], index))
@@ -185,13 +195,30 @@ def strongest_words(explanation: Explanation, count: int) -> tuple[Word, ...]:
     return tuple(_word(explanation, index) for index in ranked[:count] if explanation.scores[index])
 
 
-def unseen(explanation: Explanation) -> str:
-    """A note when the model did not see the whole input; empty when it did."""
+def doubts(explanation: Explanation) -> list[str]:
+    """What makes an explanation doubtful: words that the model did not see, or scores that do not add up."""
+    return [doubt for doubt in (_unseen(explanation), _unsettled(explanation)) if doubt]
+
+
+def _unseen(explanation: Explanation) -> str:
     count = explanation.measures.get("truncated_units", 0.0)
     if not count > 0:
         return ""
     words = "1 word" if count == 1 else f"{count:.0f} words"
     return f"{words} beyond the model's limit {'was' if count == 1 else 'were'} not seen"
+
+
+def _unsettled(explanation: Explanation) -> str:
+    known = explanation.measures
+    residual, difference = (abs(known.get(name, 0.0)) for name in ("residual", "difference"))
+    # Of the scores, too: where words for and against cancel out, the difference may be as small as a harmless error.
+    least = max(MISSED * difference, _MISSED_OF_SCORES * sum(map(abs, explanation.scores)))
+    if residual <= least or not difference:
+        return ""
+    return (
+        f"the scores miss {residual / difference:.0%} of the difference that they share out, so do not rely on them; "
+        "`veridical check` says what to do"
+    )
 
 
 def account(explanation: Explanation) -> str:
@@ -202,6 +229,9 @@ def account(explanation: Explanation) -> str:
         share = abs(residual / difference) if difference else 0.0
         told = f" (residual {share:,.{0 if share >= 1 else 1}%})" if difference else ""
         parts.append(f"adds up to {difference + residual:.3g} of {difference:.3g}{told}")
+    if "difference" in known and "interaction" in known:
+        total = known["difference"] + known["interaction"]
+        parts.append(f"words one by one make up {total:.3g} of {known['difference']:.3g}")
     if explanation.margins is not None:
         parts.append("± covers 95%")
     if "queries" in known:

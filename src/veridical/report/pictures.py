@@ -48,7 +48,7 @@ class Picture:
 def picture(image: Image, scored: Iterable[tuple[Unit, float, str]], greatest: float) -> Picture | None:
     """What to draw of an image and its units, each with its score and the same in words; None for an empty image."""
     height, width = image.pixels.shape[:2]
-    if not height or not width:
+    if not image.pixels.size:
         return None
     data, line = png(image), width / _WIDTH * 2.5
     patches = tuple(_patch(unit, score, told, greatest, line) for unit, score, told in scored)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,3 +124,9 @@ def pretty(value: Any) -> str:
 
 TEMPLATES = environment("veridical.report")
 """The templates of pages and notebooks."""
+
+
+def overview(title: str, sentences: Sequence[str], head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """What a notebook shows of many numbers, as self-contained HTML: a few sentences, and a table."""
+    values = {"title": title, "sentences": sentences, "head": head, "rows": rows}
+    return TEMPLATES.get_template("overview.html").render(values)

@@ -12,7 +12,7 @@ from rich.style import Style
 from rich.text import Text
 
 from veridical.core.values import HUMAN, Explanation, Image
-from veridical.report.drawing import account, greatest, heading, segments, strongest_words, unseen
+from veridical.report.drawing import account, doubts, greatest, heading, segments, strongest_words
 from veridical.report.style import DARK, LIGHT, Paper, blend, hexadecimal
 
 # Escape sequences in a text could move the cursor or rename the window; surrogates cannot be printed at all.
@@ -35,7 +35,7 @@ def print_explanations(console: Console, explanations: Iterable[Explanation], to
         console.print(_heading(explanation), soft_wrap=not console.is_terminal)
         for field, value in explanation.inputs.items():
             console.print(*_input(console, explanation, field, value), sep="\n")
-        for line in (unseen(explanation), _top_words(explanation, top), account(explanation)):
+        for line in (*doubts(explanation), _top_words(explanation, top), account(explanation)):
             if line:
                 console.print(Text(line, "dim"))
 
@@ -52,7 +52,7 @@ def _legend(console: Console) -> Text:
 
 def _heading(explanation: Explanation) -> Text:
     shown = heading(explanation)
-    text = Text.assemble((_printable(shown.target.label), "bold"), shown.target.percent)
+    text = Text.assemble((_printable(shown.target.label), "bold"), shown.target.figure)
     if shown.predicted is not None:
         text.append(f", predicted {_printable(str(shown.predicted))}")
     if shown.choice:

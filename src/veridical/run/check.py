@@ -16,12 +16,13 @@ from veridical.explainers import EXPLAINERS
 from veridical.masking import Case, Engine
 from veridical.models import Classifier
 from veridical.models.image_classifier import ImageClassifier
+from veridical.report.style import overview
 from veridical.run.checks import invariance
 from veridical.run.checks.erasure import ATTENTION, EMPTY, RANKING, same_emptiness, same_ranking, special_attention
 from veridical.run.checks.finding import Finding, attempt
-from veridical.run.checks.trials import Trial, completeness, try_out, variants_of, verdict_on
+from veridical.run.checks.trials import Trial, completeness, try_out, verdict_on
+from veridical.run.given import Given, as_examples
 from veridical.run.handle import Model, ModelHandle
-from veridical.run.job import Given, as_examples
 
 FEW = 8
 MOST = 32
@@ -96,7 +97,7 @@ def _noise(classifier: ImageClassifier) -> list[Example]:
 Step = Callable[[], Finding | Trial]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Checkup:
     """What a check found: about the model, and about each method with it, on so many `examples` of some `data`."""
 
@@ -116,12 +117,22 @@ class Checkup:
         """What it was checked with: 8 texts from reviews:test."""
         return f"{self.examples} {self.kind}{'' if self.examples == 1 else 's'} from {self.data}"
 
+    def __repr__(self) -> str:
+        warned = sum(found.verdict == "warning" for found in (*self.checks, *self.methods))
+        return f"Checkup({self.used}: {len(self.problems)} problems, {warned} warnings)"
+
     def __str__(self) -> str:
-        lines = [f"checked with {self.used}"]
-        for found in self.checks:
-            number = f" {found.measured} ({found.allowed})" if found.measured else ""
-            lines.append(f"{found.name}: {found.verdict}{number}: {found.words}")
-        return "\n".join([*lines, *(f"{found.name}: {found.verdict}: {found.words}" for found in self.methods)])
+        fine = [found.name for found in (*self.checks, *self.methods) if found.verdict == "ok"]
+        told = [f"{found.name}: {found.verdict}{_number(found)}: {found.words}" for found in self._doubtful]
+        return "\n".join([repr(self), *told, f"ok: {', '.join(fine) or 'nothing'}"])
+
+    def _repr_html_(self) -> str:
+        rows = [[found.name, found.verdict + _number(found), found.words] for found in (*self.checks, *self.methods)]
+        return overview(repr(self), (), ["check", "verdict", "what it means"], rows)
+
+    @property
+    def _doubtful(self) -> list[Finding]:
+        return [found for found in (*self.checks, *self.methods) if found.verdict != "ok"]
 
 
 def check(
@@ -157,6 +168,10 @@ def check(
     )
 
 
+def _number(found: Finding) -> str:
+    return f" {found.measured} ({found.allowed})" if found.measured else ""
+
+
 def _questions(case: Case, examples: list[Example]) -> dict[str, Step]:
     """What is asked about the model."""
     return {
@@ -170,9 +185,8 @@ def _questions(case: Case, examples: list[Example]) -> dict[str, Step]:
 
 
 def _trials(case: Case) -> dict[str, Step]:
-    """A trial of every method that has a name, and after it of the variants that are worth one."""
-    names = [name for each in EXPLAINERS for name in (each, *variants_of(each))]
-    return {name: partial(try_out, name, case) for name in names}
+    """A trial of every method that has a name."""
+    return {name: partial(try_out, name, case) for name in EXPLAINERS}
 
 
 def _work_through(steps: dict[str, Step], watch: Watch) -> dict[str, Finding | Trial]:

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
 
-from veridical.core.errors import InputError
+from veridical.core.errors import InputError, VeridicalWarning
 from veridical.core.files import ExplanationWriter, spec_key
 from veridical.core.files.rows import TARGETS, Key
 from veridical.core.progress import Watch
@@ -18,19 +18,18 @@ from veridical.core.storage import FailureFile
 from veridical.core.values import Example, Explanation, content_hash
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Cost, Engine
+from veridical.run.given import Given, as_examples, data_name
 from veridical.run.handle import Model, ModelHandle
 from veridical.run.job import (
     EngineSettings,
     Failure,
-    Given,
     Job,
     Result,
     Runner,
     all_or_raise,
-    as_examples,
     charge,
-    data_name,
     serially,
+    while_it_answers,
 )
 
 Method = str | PathLike[str] | Explainer
@@ -69,7 +68,7 @@ def explain(
 
     found = all_or_raise(results())
     if cut := list(dict.fromkeys(made.example_id for made in found if made.measures["truncated_units"])):
-        warnings.warn(_cut_message(cut), stacklevel=2)
+        warnings.warn(_cut_message(cut), VeridicalWarning, stacklevel=2)
     return found
 
 
@@ -111,7 +110,8 @@ def explain_into(
     # A portion is done whole or not at all: beside other neighbours the last digits could be others.
     todo = [portion for portion in job.portions(examples) if not results.is_done(portion)]
     count(len(examples) - sum(map(len, todo)))
-    for portion, result in zip(todo, runner(job, todo, watch), strict=True):
+    outcomes = while_it_answers(runner(job, todo, watch), lambda: results.safe(examples))
+    for portion, result in zip(todo, outcomes, strict=True):
         charge(engine.cost, result.cost)
         results.take(portion, result)
         count(len(portion))
@@ -247,6 +247,7 @@ class ResultSink:
         self._failed: dict[str, Failure] = {}
         self._truncated: list[str] = []
         self._written = 0
+        self._kept = set(self.done)
         self._cost = Cost()
 
     def is_done(self, portion: list[Example]) -> bool:
@@ -262,7 +263,9 @@ class ResultSink:
         self._writer.write(made)
         failed = {failure.example_id: failure for failure in result.failures}
         errors = {id: each.error for id, each in failed.items()}
-        self._failures.remember({each.id: content_of(each) for each in portion}, errors)
+        tried = {outcome.example_id for outcome in result.outcomes}
+        self._failures.remember({each.id: content_of(each) for each in portion if each.id in tried}, errors)
+        self._kept |= tried - failed.keys()
         self._failed |= failed
         cut = [each.example_id for each in made if each.measures["truncated_units"]]
         self._truncated += dict.fromkeys(cut)  # once, however many targets an example has
@@ -272,6 +275,11 @@ class ResultSink:
     def _has(self, made: Explanation) -> bool:
         """Whether the file held an explanation when the job began."""
         return made.example_id in self.done or made.target in self._begun.get(made.example_id, ())
+
+    def safe(self, wanted: Sequence[Example]) -> str:
+        """How many of the wanted examples are kept, and where."""
+        kept = sum(example.id in self._kept for example in wanted)
+        return f"{kept:,} of {len(wanted):,} examples are safe in {self._writer.path}"
 
     def account(self, wanted: Sequence[Example]) -> Explained:
         """What was done for some examples in all."""

@@ -1,21 +1,16 @@
-"""What there is, as rows: for `veridical list` and for the tables in the documentation."""
+"""What there is, as rows made from the registries: for the tables in the documentation, and for `catalogue.py`."""
 
 from __future__ import annotations
 
-import inspect
-import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
-from veridical.core.component import Option, first_paragraph, options_of, unknown
+from veridical.core.component import first_paragraph, options_of
 from veridical.core.errors import InputError, VeridicalError
 from veridical.core.registry import Registry
-from veridical.data import DATASETS, catalogue
-from veridical.data.tables import Columns
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS
 from veridical.metrics import METRICS
@@ -25,9 +20,7 @@ from veridical.models.classifier import learned_with
 from veridical.models.new import MODELS
 from veridical.objectives import OBJECTIVES
 from veridical.objectives.salience import SALIENCES
-
-InventoryRow = dict[str, Any]
-"""One thing by columns. All are texts but `options`, a list of what `option_rows` gives, and `presets`, a mapping."""
+from veridical.run.catalogue import InventoryRow, data, details
 
 _NEEDS = {"classes": "a model with classes", "text": "words"}
 
@@ -61,7 +54,7 @@ def metrics() -> list[InventoryRow]:
             "compares models": "yes" if cls.comparable else "no",
             "a value is": cls.meaning,
             "known weakness": cls.weakness,
-            **_details(cls),
+            **details(cls),
         }
         for name, cls in METRICS.items()
     ]
@@ -71,22 +64,6 @@ def metric_sets() -> list[InventoryRow]:
     """Every name that stands for several metrics."""
     return [
         {"name": name, "what it is": each.meaning, "metrics": ", ".join(each.metrics)} for name, each in SETS.items()
-    ]
-
-
-def data() -> list[InventoryRow]:
-    """Every data set that can be named; those of the directory `VERIDICAL_DATA` have the options of files."""
-    named = dict(DATASETS)
-    return [
-        {
-            "name": entry.name,
-            "what it is": entry.description,
-            "task": entry.task,
-            "splits": ", ".join(entry.splits),
-            "where": entry.where,
-            **_details(named.get(entry.name, Columns)),
-        }
-        for entry in catalogue()
     ]
 
 
@@ -126,34 +103,6 @@ TABLES: dict[str, Callable[[], list[InventoryRow]]] = {
 }
 
 
-def find_row(table: str, rows: Sequence[InventoryRow], name: str) -> InventoryRow:
-    """The row of that name in a table, or an error with the nearest name."""
-    known = {row["name"]: row for row in rows}
-    if name not in known:
-        raise unknown(table.removesuffix("s").replace("-", " "), name, known)
-    return known[name]
-
-
-def option_rows(cls: type) -> list[dict[str, Any]]:
-    """Each option of a component class: its name, default, what it takes and its sentence; no default if required."""
-    return [_option(each) for each in options_of(cls).values()]
-
-
-def written_default(option: Mapping[str, Any]) -> str:
-    """The default of an option in words, as it is written on a command line."""
-    return written_value(option["default"]) if "default" in option else "required"
-
-
-def written_value(value: Any) -> str:
-    """The value of an option as it is written on a command line."""
-    return value if isinstance(value, str) else "none" if value is None else json.dumps(value)
-
-
-def _option(option: Option) -> dict[str, Any]:
-    default = {} if option.is_required else {"default": option.schema["default"]}
-    return {"name": option.name, **default, "takes": option.takes, "help": option.help}
-
-
 def _explainer(name: str, cls: Any) -> InventoryRow:
     return {
         "name": name,
@@ -164,7 +113,7 @@ def _explainer(name: str, cls: Any) -> InventoryRow:
         "adds up to": getattr(cls, "total", "") or "-",
         "margins": getattr(cls, "margins", "") or "-",
         "known weakness": cls.weakness,
-        **_details(cls),
+        **details(cls),
     }
 
 
@@ -179,25 +128,13 @@ def _learned(folder: Path) -> InventoryRow:
 
 
 def _plain(registry: Registry[Any]) -> list[InventoryRow]:
-    return [{"name": name, "what it does": first_paragraph(cls), **_details(cls)} for name, cls in registry.items()]
-
-
-def _details(cls: type) -> InventoryRow:
-    """What is shown of one thing alone: the rest of its docstring, its options and its presets."""
-    return {
-        "more": _unwrapped(inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[2]),
-        "options": option_rows(cls),
-        "presets": {name: dict(chosen) for name, chosen in getattr(cls, "presets", {}).items()},
-    }
-
-
-def _unwrapped(text: str) -> str:
-    """A docstring with each paragraph and each item of a list on one line; indented code stays as it is."""
-    return re.sub(r"(?<!\n)\n(?!\n|- | {4})\s*", " ", text)
+    return [{"name": name, "what it does": first_paragraph(cls), **details(cls)} for name, cls in registry.items()]
 
 
 def _direction(cls: Any) -> str:
     """Which way is better; where the options decide, what they say when nothing is chosen."""
+    if cls.describes:
+        return "neither is better: it describes"
     owner = next(each for each in cls.__mro__ if "greater_is_better" in vars(each))
     by_options = isinstance(vars(owner)["greater_is_better"], property) and owner is not About
     if by_options and any(option.is_required for option in options_of(cls).values()):

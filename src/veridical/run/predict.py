@@ -7,23 +7,24 @@ from dataclasses import dataclass
 from itertools import compress
 
 from veridical.core.progress import Watch
-from veridical.core.values import Example
+from veridical.core.values import VALUE, Example
 from veridical.masking import Case, Engine
-from veridical.models.classifier import VALUE
+from veridical.run.given import Given, as_examples
 from veridical.run.handle import Model, ModelHandle
 from veridical.run.job import (
     EngineSettings,
     Failure,
-    Given,
     Job,
     Result,
     Runner,
     all_or_raise,
-    as_examples,
     charge,
     one_target,
     serially,
+    while_it_answers,
 )
+
+_ASK_LATER = "See that the model answers, and ask it about the rest."
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ def _results(
     handle = ModelHandle.of(model)
     job = PredictJob(handle, one_target(handle.classifier), EngineSettings.of(engine))
     watch.tell("predicting")
-    for result in runner(job, job.portions(examples), watch):
+    results = runner(job, job.portions(examples), watch)
+    for result in while_it_answers(results, lambda: "those before them are predicted", remedy=_ASK_LATER):
         charge(engine.cost, result.cost)
         done += len(result.outcomes)
         watch.tell("predicting", done)

@@ -21,21 +21,26 @@ from veridical.models.new import start
 from veridical.objectives import OBJECTIVES, Objective
 from veridical.run.folder import RunFolder, is_main
 from veridical.run.handle import versions
-from veridical.training.evaluation import evaluate
-from veridical.training.fit import check_classes, fit, remove_checkpoints, save_trained
+from veridical.training.checkpoints import remove_checkpoints
+from veridical.training.evaluation import compared
+from veridical.training.fit import check_classes, fit, save_trained
+from veridical.training.processes import predict_together
 from veridical.training.schedule import Schedule
-from veridical.training.trainer import WatchCallback
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A finished training: where it is, its figures on dev and test, and whether it was already there."""
+    """A finished training: where it is, its figures on dev and test, and whether it was already there.
+
+    `notes` are sentences that somebody should know beside the figures, as that the dev figure is no better than chance.
+    """
 
     out: str
     dev: dict[str, float]
     test: dict[str, float]
     resumed_from: int
     was_done: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def train(
@@ -60,20 +65,26 @@ def train(
     run, record = RunFolder(folder), _record(data, model, dev, loss, schedule, settings or {})
     if (before := run.previous(record)) and before.done:
         Classifier.load(folder)  # a record without its model is no finished run
-        return Trained(str(folder), before.dev, before.test, 0, was_done=True)
+        return Trained(str(folder), before.dev, before.test, 0, was_done=True, notes=tuple(before.notes))
     examples, held_out, test = _splits(data, dev)
     classifier = start(model, examples, _labels(examples), schedule.seed, **(settings or {}))
     if test:
         classifier.gold(test.examples)  # a label that it does not know is named now, not after the training
     with run.held(record):
-        told = [WatchCallback(watch), *callbacks]
-        fitted = fit(classifier, loss, examples, held_out, folder, schedule, told)
-        figures = evaluate(classifier, test, Engine(watch=lambda _rows: watch.check())) if test else {}
+        fitted = fit(classifier, loss, examples, held_out, folder, schedule, callbacks, watch)
+        figures = _tested(classifier, test, watch) if test else {}
         if is_main():
             save_trained(classifier, fitted.objective, folder)
-            run.write(replace(record, dev=fitted.dev, test=figures, history=list(fitted.history), done=True))
+            history, notes = list(fitted.history), list(fitted.notes)
+            run.write(replace(record, dev=fitted.dev, test=figures, history=history, notes=notes, done=True))
             remove_checkpoints(folder)
-    return Trained(str(folder), fitted.dev, figures, fitted.resumed_from)
+    return Trained(str(folder), fitted.dev, figures, fitted.resumed_from, notes=fitted.notes)
+
+
+def _tested(classifier: Classifier, test: Dataset, watch: Watch) -> dict[str, float]:
+    """The figures on the test split, which processes that train together share out among them."""
+    engine = Engine(watch=lambda _rows: watch.check())
+    return compared(classifier, predict_together(classifier, test.examples, engine), test.examples)
 
 
 def _splits(data: str, dev: str | None) -> tuple[Dataset, Dataset, Dataset | None]:

@@ -28,7 +28,7 @@ from veridical.explainers import EXPLAINERS
 from veridical.metrics import METRICS
 from veridical.objectives import OBJECTIVES
 from veridical.run.folder import RunFolder
-from veridical.run.handle import versions
+from veridical.run.handle import Model, versions
 from veridical.run.train import Trained, train
 from veridical.training import Schedule
 
@@ -228,7 +228,7 @@ def model_folder(out: str | PathLike[str], objective: str, seed: int) -> Path:
     return Path(out) / file_name(written) / f"seed-{seed}" / "model"
 
 
-def audit_folder(model: Path, examples: Dataset, methods: str, metrics: str, out: Path, watch: Watch) -> Audit:
+def audit_folder(model: Model, examples: Dataset, methods: str, metrics: str, out: Path, watch: Watch) -> Audit:
     """Audit one of several models that are compared: without times and reversed orders, which say nothing of that."""
     return audit(model, examples, methods, metrics, out=out, timed=0, reverse=False, watch=watch)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import product
 from os import PathLike
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from veridical.audits import Audit
 from veridical.audits.card import compare_folders
@@ -24,8 +26,10 @@ from veridical.run.handle import versions
 from veridical.run.train import Trained, train
 from veridical.studies import STUDIES
 from veridical.studies.choice import audit_folder, choose, model_folder
-from veridical.studies.results import Results, VariantRuns, results_of, write_tables
+from veridical.studies.confidence import as_sure
+from veridical.studies.results import Results, SeedRun, as_sure_as, results_of
 from veridical.studies.study import Preset, Study, StudyData, data_of, first
+from veridical.studies.tables import write_tables
 from veridical.training import Schedule
 
 BETWEEN, BEFORE = "likeness between seeds", "likeness before and after training"
@@ -37,8 +41,15 @@ _TUNED_BY, _TUNED_WITH = "decision-flip", "attention"
 _RATIONALES_BY = "attention"
 """The method whose scores cut rationales."""
 
+CONFIDENCE, TEMPERATURE = "confidence", "temperature"
+"""The mean probability of the predicted class, and what logits are divided by to change it."""
+
 _CHEAPEST = "post-hoc-accuracy"
 """A metric for audits that are made for their explanations."""
+
+
+Figures = dict[tuple[str, str], list[float]]
+"""Numbers of a model, by name and method."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,8 @@ class _Model:
     """A training of a study; `folder` holds the model and what is found out about it."""
 
     folder: Path
+    variant: str
+    objective: str
     seed: int
     trained: Trained
 
@@ -59,38 +72,71 @@ class StudyRuns:
     folder: Path
     watch: Watch
 
-    def on(self, data_set: StudyData) -> Iterator[VariantRuns]:
-        """Everything that is measured of the models that are trained on a data set."""
-        data = data_of(data_set, self.folder / data_set.name / "data")
-        places = {data_set.name: first(data, "test", data_set.audited), **data_set.elsewhere}
-        for variant in self._variants(data_set):
-            objective = self._tuned(data_set, data, variant)
-            models = [self._train(data_set, data, variant, objective, seed) for seed in self.preset.seeds]
-            for place, examples in places.items():
-                audits = tuple(self._audit(model.folder, place, examples) for model in models)
-                figures = self._likeness(data_set, data, models, place, examples)
-                if place == data_set.name:
-                    figures |= self._of_models(data_set, models)
-                yield VariantRuns(data_set.name, place, variant, objective, audits, figures)
-            if self.study.attack:
-                examples = first(data, "test", data_set.attacked)
-                attacked = tuple(
-                    self._audit(model.folder, "attack", examples, "random", self.study.attack) for model in models
-                )
-                yield VariantRuns(data_set.name, data_set.name, variant, objective, attacked)
+    def on(self, data_set: StudyData) -> Iterator[list[SeedRun]]:
+        """Everything that is measured of the models that are trained on a data set, model by model.
 
-    def _variants(self, data_set: StudyData) -> list[str]:
-        """The variants of a data set: controls are for classifiers that are trained on rationales."""
-        return [each for each in self.study.variants if data_set.ratio is not None or each not in self.study.follows]
+        All variants of a seed come before the next seed, so that a study that is stopped can compare what it has.
+        """
+        data = data_of(data_set, self.folder / data_set.name / "data")
+        objectives, done = dict[str, str](), defaultdict[str, list[_Model]](list)
+        for seed, variant in product(self.preset.seeds, self.study.variants_on(data_set)):
+            if variant not in objectives:
+                objectives[variant] = self._tuned(data_set, data, variant)
+            done[variant].append(self._train(data_set, data, variant, objectives[variant], seed))
+            yield list(self._looked_at(data_set, data, variant, done))
+
+    def _looked_at(
+        self, data_set: StudyData, data: str, variant: str, done: Mapping[str, Sequence[_Model]]
+    ) -> Iterator[SeedRun]:
+        """What is measured of the last model of a variant, in every place."""
+        *earlier, model = done[variant]
+        place = SeedRun(data_set.name, data_set.name, variant, model.objective, model.seed)
+        places = {data_set.name: first(data, "test", data_set.audited), **data_set.elsewhere}
+        for name, examples in places.items():
+            found = self._audit(model.folder, name, examples)
+            figures = {(CONFIDENCE, ""): [_confidence(found)]}
+            figures |= self._likeness(data_set, data, model, earlier, name, examples)
+            figures |= self._of_model(data_set, model) if name == data_set.name else {}
+            yield replace(place, place=name, audit=found, figures=figures)
+            for base in self._to_match(variant, model.seed, done):
+                yield self._as_sure(replace(place, place=name), examples, model, base, _confidence(found))
+        if self.study.attack:
+            examples = first(data, "test", data_set.attacked)
+            yield replace(place, audit=self._audit(model.folder, "attack", examples, "random", self.study.attack))
+
+    def _to_match(self, variant: str, seed: int, done: Mapping[str, Sequence[_Model]]) -> list[_Model]:
+        """The model that is made as sure as one of a variant and a seed, if any is."""
+        base = self.study.base_of(variant) if self.study.variants[variant].matched else None
+        return [model for name, models in done.items() if name == base for model in models if model.seed == seed]
+
+    def _as_sure(self, run: SeedRun, examples: str, model: _Model, base: _Model, wanted: float) -> SeedRun:
+        """The model that one is compared with, made as sure of itself, and audited in the same way."""
+        folder = model.folder / f"audit-{file_name(run.place)}-as-sure"
+        name = as_sure_as(str(self.study.base_of(run.variant)), run.variant)
+        given = load(examples)
+        less_sure = as_sure(base.folder / "model", given.examples, wanted)
+        part = self.watch.within(f"{name}, seed {run.seed} on {run.place}")
+        found = audit_folder(less_sure, given, self.study.methods, self.study.metrics, folder, part)
+        figures = {(CONFIDENCE, ""): [_confidence(found)], (TEMPERATURE, ""): [less_sure.temperature]}
+        return replace(run, variant=name, objective=base.objective, audit=found, figures=figures)
 
     def _tuned(self, data_set: StudyData, data: str, variant: str) -> str:
         """The objective of a variant: the only one, or the one that does best on the dev split with the first seed."""
-        candidates = self.study.variants[variant]
-        if variant in self.study.follows:
-            leader = self.study.follows[variant]
-            return candidates[self.study.variants[leader].index(self._tuned(data_set, data, leader))]
+        asked = self.study.variants[variant]
+        candidates = asked.candidates
+        if asked.follows:
+            leader = self.study.variants[asked.follows].candidates
+            return candidates[leader.index(self._tuned(data_set, data, asked.follows))]
         if len(candidates) == 1:
             return candidates[0]
+        for count in range(len(asked.objectives), len(candidates) + 1):
+            best = self._best_of(candidates[:count], data_set, data, variant)
+            if best < count - 1:  # or else the next one, further out, may do still better
+                break
+        return candidates[best]
+
+    def _best_of(self, candidates: Sequence[str], data_set: StudyData, data: str, variant: str) -> int:
+        """The place of the objective that does best; those of an earlier look are not trained again."""
         found = choose(
             data,
             self.folder / data_set.name / variant,
@@ -101,28 +147,31 @@ class StudyRuns:
             lose=None,
             seeds=self.preset.seeds[:1],
             schedule=self._schedule(data_set, self.preset.seeds[0]),
-            model=self.preset.model,
-            settings=data_set.settings,
+            model=data_set.model or self.preset.model,
+            settings=self._settings(data_set, variant),
             watch=self.watch.within(f"tuning {variant} on {data_set.name}"),
         )
-        return candidates[found.candidates.index(found.best)]
+        return found.candidates.index(found.best)
 
     def _train(self, data_set: StudyData, data: str, variant: str, objective: str, seed: int) -> _Model:
         """Train a model unless that was done."""
         folder = self.folder / data_set.name / variant
         model = folder / f"seed-{seed}" / "model"
-        if len(self.study.variants[variant]) > 1:
+        if len(self.study.variants[variant].objectives) > 1:
             model = model_folder(folder, objective, seed)
         done = train(
             data,
             model,
-            model=self.preset.model,
+            model=data_set.model or self.preset.model,
             objective=objective,
             schedule=self._schedule(data_set, seed),
-            settings=data_set.settings,
-            watch=self.watch.within(f"{data_set.name}, {objective}, seed {seed}"),
+            settings=self._settings(data_set, variant),
+            watch=self.watch.within(f"{data_set.name}, {variant}, {objective}, seed {seed}"),
         )
-        return _Model(model.parent, seed, done)
+        return _Model(model.parent, variant, objective, seed, done)
+
+    def _settings(self, data_set: StudyData, variant: str) -> Mapping[str, Any]:
+        return {**data_set.settings, **self.study.variants[variant].settings}
 
     def _schedule(self, data_set: StudyData, seed: int) -> Schedule:
         return replace(data_set.schedule or self.preset.schedule, metric=self.study.best_by, seed=seed)
@@ -134,38 +183,38 @@ class StudyRuns:
         return audit_folder(folder / "model", load(data), methods, metrics, _audit_folder(folder, place), part)
 
     def _likeness(
-        self, data_set: StudyData, data: str, models: Sequence[_Model], place: str, examples: str
-    ) -> dict[tuple[str, str], list[float]]:
-        """How alike explanations are of models that differ in their seed only, and before and after training."""
+        self, data_set: StudyData, data: str, model: _Model, earlier: Sequence[_Model], place: str, examples: str
+    ) -> Figures:
+        """How alike explanations are to those of models that differ in their seed only, and of an untrained one."""
         method = self.study.likeness_method
         if method is None:
             return {}
-        found = [_audit_folder(model.folder, place) for model in models]
-        untrained = [self._untrained(data_set, data, seed) for seed in self.preset.seeds]
-        for each in untrained:
-            self._audit(each, place, examples, method, _CHEAPEST)
-        before = [_audit_folder(each, place) for each in untrained]
-        pairs = {BETWEEN: combinations(found, 2), BEFORE: zip(before, found, strict=True)}
+        untrained = self._untrained(data_set, data, model.variant, model.seed)
+        self._audit(untrained, place, examples, method, _CHEAPEST)
+        others = {BETWEEN: [each.folder for each in earlier], BEFORE: [untrained]}
+        mine = _audit_folder(model.folder, place)
         return {
-            (name, method): [compare_folders(*pair).likeness[method] for pair in these] for name, these in pairs.items()
+            (name, method): [compare_folders(_audit_folder(each, place), mine).likeness[method] for each in folders]
+            for name, folders in others.items()
         }
 
-    def _untrained(self, data_set: StudyData, data: str, seed: int) -> Path:
+    def _untrained(self, data_set: StudyData, data: str, variant: str, seed: int) -> Path:
         """A model as training begins with it: the pretrained encoder, and a head drawn at random."""
-        folder = self.folder / data_set.name / "untrained" / f"seed-{seed}"
+        own = f"-{variant}" if self.study.variants[variant].settings else ""
+        folder = self.folder / data_set.name / f"untrained{own}" / f"seed-{seed}"
         if not (folder / "model").exists():
             examples = load(in_split(data, "train"))
             unfinished = folder / "model.tmp"
-            start(self.preset.model, examples, examples.labels, seed, **data_set.settings).save(unfinished)
+            model, settings = data_set.model or self.preset.model, self._settings(data_set, variant)
+            start(model, examples, examples.labels, seed, **settings).save(unfinished)
             unfinished.rename(folder / "model")
         return folder
 
-    def _of_models(self, data_set: StudyData, models: Sequence[_Model]) -> dict[tuple[str, str], list[float]]:
-        """How good the models are, and those that see nothing but rationales."""
-        found = {("test macro_f1", ""): [model.trained.test["macro_f1"] for model in models]}
+    def _of_model(self, data_set: StudyData, model: _Model) -> Figures:
+        """How good a model is, and one that sees nothing but its rationales."""
+        found = {("test macro_f1", ""): [model.trained.test["macro_f1"]]}
         if data_set.ratio is not None:
-            figures = [self._fresh(data_set, data_set.ratio, model) for model in models]
-            found["fresh macro_f1", _RATIONALES_BY] = [each["macro_f1"] for each in figures]
+            found["fresh macro_f1", _RATIONALES_BY] = [self._fresh(data_set, data_set.ratio, model)["macro_f1"]]
         return found
 
     def _fresh(self, data_set: StudyData, ratio: float, model: _Model) -> Mapping[str, float]:
@@ -178,6 +227,11 @@ class StudyRuns:
             watch=self.watch.within(f"rationales of {data_set.name}, {model.folder.parent.name}, seed {model.seed}"),
         )
         return done.trained[0].test
+
+
+def _confidence(found: Audit) -> float:
+    """The mean probability of the predicted class."""
+    return statistics.fmean(document.probability for document in found.documents)
 
 
 def _audit_folder(folder: Path, place: str) -> Path:
@@ -205,20 +259,22 @@ def reproduce(
     """Do a study in one of its sizes, into `out/DATA/VARIANT/seed-N`, and write its tables to a folder.
 
     Everything finished is kept, and the same call goes on from there. The tables, `STUDY-SIZE.md` and
-    `STUDY-SIZE.json`, are written after each data set; by default to `out`.
+    `STUDY-SIZE.json`, are written after each training, with what there is so far; by default to `out`.
     """
     study = _study(study)
     if size not in study.presets:
         raise unknown(f"size of {study.name}", size, study.presets)
+    study = study.in_size(size)
     run = RunFolder(out)
     record = StudyRecord(study=study.name, size=size, versions=versions())
     doing = StudyRuns(study, study.presets[size], run.path, watch or Watch())
-    runs: list[VariantRuns] = []
+    runs: list[SeedRun] = []
     with run.held(record):
         for data_set in study.presets[size].data_sets:
-            runs += doing.on(data_set)
-            found = results_of(study, size, runs)
-            write_tables(found, run.path if tables is None else tables)
+            for more in doing.on(data_set):
+                runs += more
+                found = results_of(study, size, runs)
+                write_tables(found, run.path if tables is None else tables)
         run.write(replace(record, done=True))
     return found
 

@@ -1,58 +1,54 @@
-"""What a study found, and its tables."""
+"""What a study found: numbers for each variant, and how each differs from what it is compared with."""
 
 from __future__ import annotations
 
 import statistics
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
-from pathlib import Path
-from typing import Any
+from itertools import product
 
 import numpy as np
 
 from veridical.audits import Audit
-from veridical.audits.record import FLOOR
-from veridical.audits.statistics.findings import Contrast, plain
-from veridical.audits.statistics.summary import contrasts, turned_around
-from veridical.core.storage import write_json, write_text
+from veridical.audits.record import FLOOR, AuditedMetric
+from veridical.audits.statistics.findings import ALPHA, Contrast
+from veridical.audits.statistics.samples import smallest_effect
+from veridical.audits.statistics.summary import contrasts
 from veridical.studies.choice import Floats, aligned
 from veridical.studies.study import Study, written_data_set, written_preset
 
 
 @dataclass(frozen=True)
-class VariantRuns:
-    """All seeds of one variant that was trained on a data set and is looked at in a place.
+class SeedRun:
+    """One training of a variant, looked at in one place.
 
-    `figures` are numbers of the models themselves, a list over seeds for each name and method (empty where none has a
-    part in it).
+    `figures` are numbers of the model itself, some for each name and method (empty where none has a part in it).
     """
 
     data_set: str
     place: str
     variant: str
     objective: str
-    audits: tuple[Audit, ...] = ()
+    seed: int
+    audit: Audit | None = None
     figures: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict)
 
-    def values(self, metric: str, method: str, documents: Sequence[str]) -> Floats:
-        """One number per seed and document, [S, D]; NaN where an audit has none."""
-        return aligned(self.audits, metric, method, documents)
 
-    @property
-    def documents(self) -> list[str]:
-        """The documents of the first audit."""
-        return [document.id for document in self.audits[0].documents]
+def as_sure_as(base: str, variant: str) -> str:
+    """How tables call the model of a variant that was made as sure of itself as that of another."""
+    return f"{base}, as sure as {variant}"
 
 
 @dataclass(frozen=True)
 class Line:
     """A number for one variant: the mean over seeds (of the means over documents), and its spread over seeds.
 
-    `contrast` is the first variant minus this one, paired by document after averaging over seeds; none for the random
-    floor, which is there to be compared with. `published` is what the paper says of the same, with its own model and
-    data.
+    `contrast` is the variant `against` minus this one, paired by document after averaging over the seeds that both
+    have; none for the random floor, which is there to be compared with. It is `judged` together with all others of its
+    metric, which are corrected as one family, unless the variant is a control or the metric describes; then its
+    corrected p is the raw one. `detectable` is the mean difference that as many documents, as spread, would show with
+    80% power. `published` is what the paper says of the same, with its own model and data.
     """
 
     data_set: str
@@ -64,7 +60,10 @@ class Line:
     std: float
     seeds: int
     greater_is_better: bool | None = None
+    against: str | None = None
+    judged: bool = False
     contrast: Contrast | None = None
+    detectable: float | None = None
     published: float | None = None
 
 
@@ -73,7 +72,7 @@ class Results:
     """All lines of a study in one size, and what each variant was trained with, after tuning, on each data set.
 
     `setting` says in words what all data sets share: model, seeds and lengths of training. `data_sets` says of each how
-    much of which data it is.
+    much of which data it is. `missing` says what a study that is not finished has not done yet.
     """
 
     study: str
@@ -83,40 +82,105 @@ class Results:
     data_sets: Mapping[str, str]
     lines: tuple[Line, ...]
     objectives: Mapping[str, Mapping[str, str]]
+    missing: tuple[str, ...] = ()
 
 
-def results_of(study: Study, size: str, runs: Sequence[VariantRuns]) -> Results:
-    """Put the runs of a study together; all its tests are corrected as one family."""
+def results_of(study: Study, size: str, runs: Sequence[SeedRun]) -> Results:
+    """Put the runs of a study together, all that there are so far."""
     objectives: dict[str, dict[str, str]] = {}
-    for each in runs:
-        objectives.setdefault(each.data_set, {})[each.variant] = each.objective
-    lines = [line for each in runs for line in (*_figures(study, each), *_metrics(study, each))]
+    for run in runs:
+        objectives.setdefault(run.data_set, {})[run.variant] = run.objective
     preset = study.presets[size]
-    data_sets = {
-        data_set.name: written_data_set(data_set) for data_set in preset.data_sets if data_set.name in objectives
-    }
-    tested = tuple(_tested(study, lines, runs))
-    return Results(study.name, study.title, size, written_preset(preset), data_sets, tested, objectives)
+    return Results(
+        study=study.name,
+        title=study.title,
+        size=size,
+        setting=written_preset(preset),
+        data_sets={each.name: written_data_set(each) for each in preset.data_sets if each.name in objectives},
+        lines=tuple(_lines(study, runs)),
+        objectives=objectives,
+        missing=tuple(_missing(study, size, runs)),
+    )
 
 
-def _figures(study: Study, runs: VariantRuns) -> Iterator[Line]:
-    for (name, method), values in runs.figures.items():
-        if values:  # a single seed is like no other
-            yield _line(study, runs, name, method, values)
+def _missing(study: Study, size: str, runs: Sequence[SeedRun]) -> Iterator[str]:
+    """What is not done, in words: variants of a data set with some of their seeds, or with none."""
+    preset = study.presets[size]
+    for data_set in preset.data_sets:
+        for variant in study.variants_on(data_set):
+            done = len({run.seed for run in runs if (run.data_set, run.variant) == (data_set.name, variant)})
+            if done < len(preset.seeds):
+                yield f"{data_set.name}, {variant}: {done} of {len(preset.seeds)} seeds"
 
 
-def _metrics(study: Study, runs: VariantRuns) -> Iterator[Line]:
-    for audited in runs.audits[0].metrics if runs.audits else ():
-        for method in [each.name for each in runs.audits[0].methods]:
-            values = runs.values(audited.name, method, runs.documents)
-            if not np.isnan(values).all(1).any():
-                line = _line(study, runs, audited.name, method, np.nanmean(values, 1).tolist())
-                yield replace(line, greater_is_better=None if method == FLOOR else audited.greater_is_better)
+def _lines(study: Study, runs: Sequence[SeedRun]) -> Iterator[Line]:
+    """The figures of models, then what audits measured; once for each thing that a variant is compared with."""
+    cells = _cells(runs)
+    lines = {key: line for key, cell in cells.items() if (line := _measured(study, cell))}
+    tests = [test for key, line in lines.items() for test in _tests(study, line, key, cells)]
+    tested: dict[Key, list[Line]] = defaultdict(list)
+    for test, line in zip(tests, _contrasted(tests), strict=True):
+        tested[test.key].append(line)
+    yield from _figures(study, runs)
+    # A model that was made as sure as another is told of where that changed what it is compared by.
+    bases = {(*test.key[:2], test.line.against, test.key[3]) for test in tests}
+    for key, line in lines.items():
+        if line.variant in study.variants or key[:4] in bases:
+            yield from tested.get(key, [line])
 
 
-def _line(study: Study, runs: VariantRuns, metric: str, method: str, values: Sequence[float]) -> Line:
+Key = tuple[str, str, str, str, str]
+"""Data set, place, variant, metric and method."""
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A metric of a method in all seeds of a variant."""
+
+    key: Key
+    metric: AuditedMetric
+    audits: dict[int, Audit] = field(default_factory=dict)
+
+    def values(self, seeds: Iterable[int], documents: Sequence[str]) -> Floats:
+        """One number per seed and document, [S, D]; NaN where an audit has none."""
+        return aligned([self.audits[seed] for seed in seeds], self.key[3], self.key[4], documents)
+
+    @property
+    def documents(self) -> list[str]:
+        """The documents of the first audit."""
+        return [document.id for document in next(iter(self.audits.values())).documents]
+
+
+def _cells(runs: Sequence[SeedRun]) -> dict[Key, _Cell]:
+    found: dict[Key, _Cell] = {}
+    for run, audit in ((run, run.audit) for run in runs if run.audit):
+        for metric, method in product(audit.metrics, audit.methods):
+            key = (run.data_set, run.place, run.variant, metric.name, method.name)
+            found.setdefault(key, _Cell(key, metric)).audits[run.seed] = audit
+    return found
+
+
+def _measured(study: Study, cell: _Cell) -> Line | None:
+    """The line of a cell; none where the metric is undefined for all documents of a seed."""
+    values = cell.values(cell.audits, cell.documents)
+    if np.isnan(values).all(1).any():
+        return None
+    return replace(
+        _line(study, cell.key, np.nanmean(values, 1).tolist()), greater_is_better=cell.metric.greater_is_better
+    )
+
+
+def _figures(study: Study, runs: Sequence[SeedRun]) -> Iterator[Line]:
+    values: dict[Key, list[float]] = defaultdict(list)
+    for run in runs:
+        for (name, method), found in run.figures.items():
+            values[run.data_set, run.place, run.variant, name, method] += found
+    return (_line(study, key, found) for key, found in values.items() if found)  # a single seed is like no other
+
+
+def _line(study: Study, key: Key, values: Sequence[float]) -> Line:
     spread = statistics.stdev(values) if len(values) > 1 else 0.0
-    line = Line(runs.data_set, runs.place, runs.variant, metric, method, statistics.fmean(values), spread, len(values))
+    line = Line(*key, mean=statistics.fmean(values), std=spread, seeds=len(values))
     return replace(line, published=_published(study, line))
 
 
@@ -127,110 +191,54 @@ def _published(study: Study, line: Line) -> float | None:
     return known.get(place) if line.place == line.data_set else None
 
 
-def _tested(study: Study, lines: Sequence[Line], runs: Sequence[VariantRuns]) -> Iterator[Line]:
-    """The same lines with the contrast to the first variant, where there are documents to compare."""
-    first = next(iter(study.variants))
-    found = {
-        (each.data_set, each.place, each.variant, audited.name): each
-        for each in runs
-        for audited in (each.audits[0].metrics if each.audits else ())
-    }
-    tested = [line for line in lines if line.greater_is_better is not None and line.variant != first]
-    differences = [_difference(found, first, line) for line in tested]
-    compared = contrasts(differences, [bool(line.greater_is_better) for line in tested])
-    known = {id(line): contrast for line, contrast in zip(tested, compared, strict=True)}
-    return (replace(line, contrast=known.get(id(line))) for line in lines)
+@dataclass(frozen=True)
+class _Test:
+    """What a line is compared with, and by how much that is more, document by document [D]."""
+
+    key: Key
+    line: Line
+    differences: Floats
 
 
-def _difference(found: Mapping[tuple[str, str, str, str], VariantRuns], first: str, line: Line) -> Floats:
-    """The first variant minus that of a line, after averaging over seeds: one number per document."""
-    plain, other = (found[line.data_set, line.place, variant, line.metric] for variant in (first, line.variant))
-    documents = plain.documents
-    means = [runs.values(line.metric, line.method, documents).mean(0) for runs in (plain, other)]
-    difference: Floats = means[0] - means[1]
+def _tests(study: Study, line: Line, key: Key, cells: Mapping[Key, _Cell]) -> Iterator[_Test]:
+    """The comparisons of a line: with its base, and with the base made as sure where that has changed anything."""
+    base = study.base_of(line.variant) if line.variant in study.variants else None
+    if base is None or line.method == FLOOR:
+        return
+    variant, metric = study.variants[line.variant], cells[key].metric
+    named = ((against, cells.get((*key[:2], against, *key[3:]))) for against in (base, as_sure_as(base, line.variant)))
+    found = {against: _difference(cell, cells[key]) for against, cell in named if cell}
+    for against, differences in found.items():
+        if against == base or not np.allclose(differences, found[base], equal_nan=True):
+            judged = not (variant.control or metric.describes)
+            yield _Test(key, replace(line, against=against, judged=judged), differences)
+
+
+def _difference(base: _Cell, other: _Cell) -> Floats:
+    """The base minus the other, after averaging over the seeds that both have: one number per document."""
+    seeds = [seed for seed in base.audits if seed in other.audits]
+    documents = base.documents
+    difference: Floats = base.values(seeds, documents).mean(0) - other.values(seeds, documents).mean(0)
     return difference
 
 
-def markdown(results: Results) -> str:
-    """A table for each metric: how every variant does in every place, beside what was published."""
-    metrics = list(dict.fromkeys(line.metric for line in results.lines))
-    parts = [f"# {results.study}: {results.title}", _told(results), _in_short(results.lines)]
-    parts += [_table(metric, [line for line in results.lines if line.metric == metric]) for metric in metrics]
-    return "\n\n".join(parts) + "\n"
+def _contrasted(tests: Sequence[_Test]) -> list[Line]:
+    """The lines of the tests with their contrasts: those of a metric that are judged are one family."""
+    families: dict[object, list[int]] = defaultdict(list)
+    for place, test in enumerate(tests):
+        families[test.line.metric if test.line.judged else place].append(place)
+    found: dict[int, Line] = {}
+    for members in families.values():
+        greater = [bool(tests[place].line.greater_is_better) for place in members]
+        compared = contrasts([tests[place].differences for place in members], greater)
+        for place, contrast in zip(members, compared, strict=True):
+            found[place] = _with_contrast(tests[place], contrast, ALPHA / len(members))
+    return [found[place] for place in range(len(tests))]
 
 
-def as_json(results: Results) -> dict[str, Any]:
-    """The results as data; numbers that do not exist are null."""
-    told: dict[str, Any] = plain(results)
-    return told
-
-
-def write_tables(results: Results, folder: str | PathLike[str]) -> None:
-    """Write the tables of a study, for people and for programs."""
-    write_text(table_file(results, folder), markdown(results))
-    write_json(table_file(results, folder).with_suffix(".json"), as_json(results))
-
-
-def table_file(results: Results, folder: str | PathLike[str]) -> Path:
-    """The file for people."""
-    return Path(folder) / f"{results.study}-{results.size}.md"
-
-
-def _told(results: Results) -> str:
-    data_sets = [
-        f"- {data_set}: {results.data_sets[data_set]}. "
-        + ", ".join(f"{variant}: `{objective}`" for variant, objective in found.items())
-        for data_set, found in results.objectives.items()
-    ]
-    how = (
-        f"Size `{results.size}`: {results.setting}. Mean over seeds (standard deviation over seeds). `better` and "
-        "`worse` are against the first variant: paired signed-rank tests by document after averaging over seeds, "
-        "corrected over the whole study (Holm). The difference is this variant minus the first, with its 95% interval."
-    )
-    return "\n".join([how, "", "Trained and looked at:", "", *data_sets])
-
-
-def _in_short(lines: Sequence[Line]) -> str:
-    """How often each variant did better or worse than the first, metric by metric."""
-    asked = [line for line in lines if line.contrast]
-    counts = Counter((line.metric, line.variant, line.contrast.second) for line in asked if line.contrast)
-    rows = [
-        f"- {metric}, {variant}: better in {counts[metric, variant, 'better']}, worse in "
-        f"{counts[metric, variant, 'worse']}, cannot tell in {counts[metric, variant, 'cannot tell']}"
-        for metric, variant in dict.fromkeys((line.metric, line.variant) for line in asked)
-    ]
-    return "\n".join(["Methods and places in which a variant differs from the first:", "", *rows])
-
-
-def _table(metric: str, lines: list[Line]) -> str:
-    head = "| trained on | looked at | method | variant | mean (std) | minus the first | published |"
-    rows = [_row(line) for line in lines]
-    return "\n".join([f"## {metric}", "", head, "|" + " --- |" * 7, *rows])
-
-
-def _row(line: Line) -> str:
-    published = "" if line.published is None else f"{line.published:.2f}"
-    place = "" if line.place == line.data_set else line.place
-    cells = [
-        line.data_set,
-        place,
-        line.method,
-        line.variant,
-        f"{line.mean:.3f} ({line.std:.3f})",
-        _against(line),
-        published,
-    ]
-    return "| " + " | ".join(cells) + " |"
-
-
-def _against(line: Line) -> str:
-    if line.contrast is None:
-        return ""
-    found = turned_around(line.contrast)
-    interval = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
-    mark = "" if found.verdict == "cannot tell" else f"**{line.contrast.second}** "
-    return f"{mark}{interval}, p {_p(found.adjusted)}"
-
-
-def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+def _with_contrast(test: _Test, contrast: Contrast, level: float) -> Line:
+    """`level` is what the clearest test of its family is held to, so that any one of them could be shown alone."""
+    known = test.differences[~np.isnan(test.differences)]
+    spread = float(known.std(ddof=1)) if len(known) > 1 else 0.0
+    smallest = smallest_effect(len(known), level)
+    return replace(test.line, contrast=contrast, detectable=smallest * spread if spread else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,21 +34,24 @@ class Sizes:
 class StudyData:
     """A data set in a study: what models are trained on, and which of its examples they are audited on.
 
-    `name` is how tables call it, `data` is what it is loaded by. The first `audited` examples of its test split are
+    `name` is how tables call it, `data` is what it is loaded by. `variants` are the ways to train that are tried on it,
+    by their names in the study; without a list, all of them. The first `audited` examples of its test split are
     audited (None: all of them), and the first `attacked` are attacked. `elsewhere` names other data that the same
     models are audited on without more training. `ratio` is the share of a text that its rationales keep; without one no
-    classifier is trained on rationales. `settings` are of the model, as `max_length`. The `schedule` is that of the
-    preset, unless the data set has its own.
+    classifier is trained on rationales. `settings` are of the model, as `max_length`. `model` and `schedule` are those
+    of the preset, unless the data set has its own.
     """
 
     name: str
     data: str
     sizes: Sizes | None = None
+    variants: tuple[str, ...] = ()
     audited: int | None = None
     attacked: int | None = None
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     ratio: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    model: str | None = None
     schedule: Schedule | None = None
 
 
@@ -57,6 +60,7 @@ class Preset:
     """A size of a study: which data and how much of it, which model, how many seeds, how long to train.
 
     Where a variant has several objectives, the first `tune_on` documents of the dev split decide between them.
+    `variants` are those of the study whose ways to train are others in this size.
     """
 
     data_sets: tuple[StudyData, ...]
@@ -64,6 +68,35 @@ class Preset:
     seeds: tuple[int, ...] = (0, 1, 2)
     schedule: Schedule = field(default_factory=Schedule)
     tune_on: int = 100
+    variants: Mapping[str, Variant] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way to train: an objective, and settings of the model beside those of the data set.
+
+    With several objectives it is tuned: the dev split decides which of them is taken. While the last of them wins, the
+    next of `further` ones is tried, too: what does best may lie beyond them. A variant that `follows` another is not
+    tuned itself: it takes the objective in the same place of its own list, so that both have the same weight.
+
+    It is compared with the variant `against` which it is held, by default the first of the study. With `matched` it is
+    also compared with the model of that variant when it is made as sure of itself, by dividing its logits: raw
+    sufficiency and comprehensiveness move when a model is only less sure. A `control` is not there to be better than
+    anything: its tests take no part in the correction for many tests.
+    """
+
+    objectives: tuple[str, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    further: tuple[str, ...] = ()
+    follows: str | None = None
+    against: str | None = None
+    matched: bool = True
+    control: bool = False
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """All objectives that may be taken."""
+        return (*self.objectives, *self.further)
 
 
 @dataclass(frozen=True)
@@ -81,10 +114,8 @@ class Figure:
 class Study:
     """A study as data.
 
-    `variants` are ways to train, by name: the first is what the others are compared with. A variant with several
-    objectives is tuned: the dev split decides which of them is taken. A variant that `follows` another takes the
-    objective in the same place of its own list, so that a control has the weight of what it controls for; it is trained
-    where a data set has a ratio. `best_by` is the dev figure that the best checkpoint is kept by.
+    `variants` are ways to train, by name: the first is what the others are compared with. `best_by` is the dev figure
+    that the best checkpoint is kept by.
 
     Models of each variant are audited by `methods` and `metrics`, and by the `attack`, if there is one. The
     explanations of `likeness_method` are compared between seeds, and with those of a model that is not trained.
@@ -92,23 +123,44 @@ class Study:
 
     name: str
     title: str
-    variants: Mapping[str, tuple[str, ...]]
+    variants: Mapping[str, Variant]
     methods: str
     metrics: str
     presets: Mapping[str, Preset]
-    follows: Mapping[str, str] = field(default_factory=dict)
     best_by: str = "macro_f1"
     attack: str | None = None
     likeness_method: str | None = None
     published: tuple[Figure, ...] = ()
+
+    @property
+    def first(self) -> str:
+        """The variant that others are compared with."""
+        return next(iter(self.variants))
+
+    def base_of(self, variant: str) -> str | None:
+        """What a variant is compared with; None for the first."""
+        return None if variant == self.first else self.variants[variant].against or self.first
+
+    def in_size(self, size: str) -> Study:
+        """The study as it is done in one of its sizes."""
+        return replace(self, variants={**self.variants, **self.presets[size].variants})
+
+    def variants_on(self, data_set: StudyData) -> tuple[str, ...]:
+        """The variants that are trained on a data set."""
+        return data_set.variants or tuple(self.variants)
 
 
 def written_preset(preset: Preset) -> str:
     """Model, seeds and lengths of training, in words."""
     seeds = ", ".join(map(str, preset.seeds))
     plan = preset.schedule
-    rates = f", rates {plan.rate:g} and {plan.head_rate:g}" if plan.rate and plan.head_rate else ""
-    return f"model {preset.model}, {plan.epochs:g} epochs in batches of {plan.batch_size}{rates}, seeds {seeds}"
+    told = [f"model {preset.model}", f"{plan.epochs:g} epochs in batches of {plan.batch_size}", *_rates(plan)]
+    return ", ".join([*told, f"seeds {seeds}"])
+
+
+def _rates(plan: Schedule) -> list[str]:
+    """The learning rates in words, if they are said."""
+    return [f"rates {plan.rate:g} and {plan.head_rate:g}"] if plan.rate and plan.head_rate else []
 
 
 def written_data_set(data_set: StudyData) -> str:
@@ -122,8 +174,13 @@ def written_data_set(data_set: StudyData) -> str:
     told += [f"elsewhere {data}" for data in data_set.elsewhere.values()]
     told += [f"rationales of {data_set.ratio:.0%}"] if data_set.ratio else []
     told += [f"{name} {value}" for name, value in data_set.settings.items()]
+    told += [f"model {data_set.model}"] if data_set.model else []
     told += (
-        [f"{data_set.schedule.epochs:g} epochs", f"batches of {data_set.schedule.batch_size}"]
+        [
+            f"{data_set.schedule.epochs:g} epochs",
+            f"batches of {data_set.schedule.batch_size}",
+            *_rates(data_set.schedule),
+        ]
         if data_set.schedule
         else []
     )

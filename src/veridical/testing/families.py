@@ -1,7 +1,7 @@
 """Tiny random text classifiers, one of each family, with tokenizers in the family's own style: no download.
 
 A plug-in that works on all `FAMILIES` works on the models people bring. Weights are random but large enough that every
-word matters to the output; the padding token has a vector of its own, as it may after training.
+word matters to the output. Biases are not zero, and the padding token has a vector of its own, as after training.
 
 >>> classifier = family("roberta", labels=("neg", "neu", "pos"), units="token")
 """
@@ -84,6 +84,7 @@ def family(name: str, labels: Sequence[str] = ("neg", "pos"), seed: int = 0, **s
         torch.manual_seed(seed)
         model = AutoModelForSequenceClassification.from_config(config, attn_implementation="eager")
         _give_padding_a_vector(model)
+        _give_biases(model)
     return cast("TextClassifier", wrap(model.eval(), tokenizer, **settings))
 
 
@@ -105,6 +106,14 @@ def _give_padding_a_vector(model: PreTrainedModel) -> None:
     """Libraries start it at zero, where erasing by padding and by zero could not be told apart."""
     with torch.no_grad():
         model.get_input_embeddings().weight[model.config.pad_token_id].normal_(0, 0.3)
+
+
+def _give_biases(model: PreTrainedModel) -> None:
+    """Libraries start them at zero, where a layer that normalises sees no difference between a little and a lot."""
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if name.endswith("bias"):
+                weight.normal_(0, 0.02)
 
 
 def _word_pieces() -> PreTrainedTokenizerFast:

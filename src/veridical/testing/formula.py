@@ -29,6 +29,8 @@ class Formula(Classifier):
         {
             Ability.GRADIENTS,
             Ability.EMBEDDINGS,
+            Ability.EMBEDDING_OUTPUT,
+            Ability.HIDDEN,
             Ability.DELETE,
             Ability.MASK,
             Ability.PAD,
@@ -66,14 +68,24 @@ class Formula(Classifier):
         return Batch(tuple(examples), units, rows, (0,) * len(examples))
 
     def run(
-        self, rows: Rows, *, embeds: Tensor | None = None, attentions: bool = False, hidden: bool = False
+        self,
+        rows: Rows,
+        *,
+        embeds: Tensor | None = None,
+        shift: Tensor | None = None,
+        attentions: bool = False,
+        hidden: bool = False,
     ) -> Output:
         values = self.embed(rows) if embeds is None else embeds
-        return Output(self.function(values[..., 0]))
+        values = values if shift is None else values + shift
+        return Output(self.function(values[..., 0]), hidden=(values,) if hidden else None)
 
     def embed(self, rows: Rows) -> Tensor:
         values = self.table[rows.inputs["ids"]][..., None]
         return values if rows.gate is None else values * rows.gate[..., None]
+
+    def no_shift(self, rows: Rows) -> Tensor:
+        return torch.zeros_like(self.embed(rows))
 
     def drop(self, rows: Rows, gone: Tensor) -> Rows:
         return self.substitute(rows, gone, "mask")

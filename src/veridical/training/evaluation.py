@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -12,10 +13,16 @@ from veridical.core.values import Example
 from veridical.masking import Engine
 from veridical.models import Classifier, Task
 
+_ONCE_IN_20 = 1.645  # standard deviations, on one side
+
 
 def evaluate(classifier: Classifier, examples: Sequence[Example], engine: Engine | None = None) -> dict[str, float]:
     """Predict examples and compare with their labels; `loss` is that of plain training."""
-    logits = (engine or Engine()).predict(classifier, examples)
+    return compared(classifier, (engine or Engine()).predict(classifier, examples), examples)
+
+
+def compared(classifier: Classifier, logits: Tensor, examples: Sequence[Example]) -> dict[str, float]:
+    """The figures of predictions [N, C] of examples."""
     gold = classifier.gold(examples)
     if classifier.is_regression:
         error = float(functional.mse_loss(logits[:, 0], gold))
@@ -33,6 +40,21 @@ def evaluate(classifier: Classifier, examples: Sequence[Example], engine: Engine
 def main_figure(classifier: Classifier) -> str:
     """The figure that models of this kind are chosen by, unless somebody says otherwise."""
     return {Task.NUMBER: "pearson", Task.CLASSES: "accuracy", Task.LABELS: "micro_f1"}[classifier.task]
+
+
+def chance(classifier: Classifier, examples: Sequence[Example]) -> tuple[float, float]:
+    """The main figure of the best model that always says the same, and by how much luck may exceed it, once in 20."""
+    count = len(examples)
+    if classifier.is_regression:
+        return 0.0, _ONCE_IN_20 / math.sqrt(count)
+    gold = classifier.gold(examples)
+    if classifier.is_multi_label:
+        often = gold.sum(0).sort(descending=True).values.cumsum(0)  # hits of always saying the k commonest labels
+        said = count * torch.arange(1, len(often) + 1)
+        base = float((2 * often / (said + gold.sum())).max())
+    else:
+        base = float(gold.bincount().max()) / count
+    return base, _ONCE_IN_20 * math.sqrt(base * (1 - base) / count)
 
 
 def _of_sets(logits: Tensor, chosen: Tensor, gold: Tensor) -> dict[str, float]:

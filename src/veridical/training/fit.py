@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
-import shutil
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback, TrainingArguments
@@ -18,6 +15,7 @@ from transformers.trainer_utils import set_seed
 
 from veridical.core.component import unknown
 from veridical.core.errors import InputError, ModelError, UsageError
+from veridical.core.progress import Watch
 from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS
 from veridical.models.architecture import quietly
@@ -26,9 +24,12 @@ from veridical.models.transformer import Transformer
 from veridical.models.weights import Learned
 from veridical.objectives import OBJECTIVES, Objective
 from veridical.objectives.base import ATTENTIONS, explainers_of, parts_of, prepare
+from veridical.training.attention import attention_before_dropout
+from veridical.training.checkpoints import Found, last_checkpoint
 from veridical.training.evaluation import main_figure
+from veridical.training.notes import at_chance, few_steps, steps_per_epoch
 from veridical.training.schedule import Schedule
-from veridical.training.trainer import CaseTrainer, Trainee, no_attention_dropout
+from veridical.training.trainer import CaseTrainer, Trainee, WatchCallback
 
 
 def save_trained(classifier: Transformer, objective: Objective, folder: str | PathLike[str]) -> None:
@@ -68,12 +69,14 @@ class Fitted:
     """How a training went: the dev figures of the best checkpoint, every logged line, and the step it resumed from.
 
     `objective` is the one that was trained: prepared for the data, and its own weights those of the best checkpoint.
+    `notes` are sentences that somebody should know beside the figures.
     """
 
     dev: dict[str, float]
     history: tuple[dict[str, float], ...]
     resumed_from: int
     objective: Objective
+    notes: tuple[str, ...] = ()
 
 
 def fit(
@@ -84,19 +87,23 @@ def fit(
     out: str | PathLike[str],
     schedule: Schedule | None = None,
     callbacks: Sequence[TrainerCallback] = (),
+    watch: Watch | None = None,
 ) -> Fitted:
     """Train in place; afterwards classifier and objective have the weights of the best checkpoint by the dev metric.
 
-    Checkpoints go to `out`/checkpoint-STEP; if there are some, training goes on from the last. The seed governs the
-    order of examples and dropout; the head's first weights come with the classifier.
+    Of equally good checkpoints it is the one with the lowest dev loss. Checkpoints go to `out`/checkpoint-STEP; if
+    there are some, training goes on from the last whole one. The seed governs the order of examples and dropout; the
+    head's first weights come with the classifier.
     """
-    schedule = schedule or Schedule()
+    schedule, watch = schedule or Schedule(), watch or Watch()
     _check(classifier, objective, examples, dev)
     folder = Path(out)
     objective = prepare(objective, classifier, examples)
     check_explainers(objective)
     trainee = Trainee(classifier, objective)
     metric = _metric(trainee, schedule, dev)
+    last = last_checkpoint(folder)
+    notes = _notes(schedule, len(examples), last)
     set_seed(schedule.seed)
     trainer = CaseTrainer(
         trainee,
@@ -104,24 +111,31 @@ def fit(
         dev,
         schedule.head_rate or (1e-3 if _is_small(classifier) else 5e-4),
         args=_arguments(classifier, schedule, metric, len(examples), folder),
-        callbacks=[*_early_stopping(schedule), *callbacks],
+        callbacks=[*_early_stopping(schedule), WatchCallback(watch, notes), *callbacks],
     )
     trainer.remove_callback(PrinterCallback)
-    last = _last_checkpoint(folder)
     with quietly(), _attention_as_needed(classifier, objective, examples):
-        trainer.train(resume_from_checkpoint=last)
+        trainer.train(resume_from_checkpoint=last.path and str(last.path))
+        trainer.restore_best(folder)
+    trainee.parts.eval()
+    figures, history = _best_figures(trainer), tuple(dict(line) for line in trainer.state.log_history)
+    chance = at_chance(classifier, figures, dev, schedule, len(examples))
+    return Fitted(figures, history, last.step, objective, (*notes, *([chance] if chance else [])))
+
+
+def _best_figures(trainer: CaseTrainer) -> dict[str, float]:
+    """The dev figures of the best checkpoint."""
     best = trainer.state.best_metric
     if best is None or not math.isfinite(best):
         raise ModelError("training diverged: the dev metric is not a number", remedy="Lower the learning rate.")
-    trainee.parts.eval()
-    history = tuple(dict(line) for line in trainer.state.log_history)
-    return Fitted(_best_line(trainer, history), history, _step(last), objective)
+    return {name.removeprefix("eval_"): value for name, value in trainer.best_look().items() if "eval_" in name}
 
 
-def remove_checkpoints(out: str | PathLike[str]) -> None:
-    """Free the space of a finished training; its best weights are saved apart."""
-    for folder in Path(out).glob("checkpoint-*"):
-        shutil.rmtree(folder, ignore_errors=True)
+def _notes(schedule: Schedule, count: int, last: Found) -> list[str]:
+    """What there is to know before a training starts."""
+    passed_over = [f"{problem}; going on from {last.path}" for problem in last.damaged]
+    few = few_steps(schedule, count)
+    return [*passed_over, *([few] if few else [])]
 
 
 def _check(classifier: Transformer, objective: Objective, examples: Sequence[Example], dev: Sequence[Example]) -> None:
@@ -150,7 +164,8 @@ def check_classes(examples: Sequence[Example]) -> None:
         raise InputError(
             f"all training examples have the label {examples[0].label!r}",
             field="label",
-            remedy="Two classes are needed.",
+            remedy="Two classes are needed. Where data is sorted by class, a subset such as "
+            f"[{len(examples)}@0] takes examples at random.",
         )
 
 
@@ -159,12 +174,11 @@ def _attention_as_needed(
 ) -> AbstractContextManager[None]:
     if not objective.needs & ATTENTIONS:
         return nullcontext()
-    return no_attention_dropout(classifier, classifier.encode(list(examples[:2])))
+    return attention_before_dropout(classifier, classifier.encode(list(examples[:2])))
 
 
 def _arguments(classifier: Transformer, schedule: Schedule, metric: str, count: int, folder: Path) -> TrainingArguments:
-    steps = math.ceil(count / (schedule.batch_size * schedule.accumulate))
-    check_every = max(1, math.ceil(steps / schedule.checks))
+    check_every = max(1, math.ceil(steps_per_epoch(schedule, count) / schedule.checks))
     return TrainingArguments(
         output_dir=str(folder),
         num_train_epochs=schedule.epochs,
@@ -199,28 +213,3 @@ def _is_small(classifier: Transformer) -> bool:
 
 def _early_stopping(schedule: Schedule) -> list[TrainerCallback]:
     return [EarlyStoppingCallback(schedule.patience)] if schedule.patience else []
-
-
-def _best_line(trainer: Any, history: Sequence[dict[str, float]]) -> dict[str, float]:
-    """The dev figures logged at the best checkpoint."""
-    key = trainer.args.metric_for_best_model
-    best = next(line for line in history if line.get(key) == trainer.state.best_metric)
-    return {name.removeprefix("eval_"): value for name, value in best.items() if name.startswith("eval_")}
-
-
-def _last_checkpoint(folder: Path) -> str | None:
-    """The newest checkpoint that is whole; its state is written last, so one torn by a kill has none."""
-    whole = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json") if _is_json(path)]
-    return str(max(whole, key=lambda path: _step(str(path)))) if whole else None
-
-
-def _is_json(path: Path) -> bool:
-    try:
-        json.loads(path.read_text())
-    except ValueError:
-        return False
-    return True
-
-
-def _step(checkpoint: str | None) -> int:
-    return int(checkpoint.rsplit("-", 1)[1]) if checkpoint else 0

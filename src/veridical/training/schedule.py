@@ -22,7 +22,9 @@ class Schedule(Component):
         None, "Learning rate of the encoder; by default 5e-5, or 1e-3 for a model of less than a million weights."
     )
     head_rate: Positive | None = option(
-        None, "Learning rate of the head, which starts at random; by default 5e-4, or 1e-3 for such a small model."
+        None,
+        "Learning rate of the head, which starts at random, and of a pooler that was never trained; by default 5e-4, "
+        "or 1e-3 for such a small model.",
     )
     warmup: Weight = option(0.1, "Steps in which the rates rise from 0; less than 1 is a share of all steps.")
     weight_decay: Weight = option(0.01, "How fast weights shrink to 0; biases and norms do not.")
@@ -30,14 +32,16 @@ class Schedule(Component):
     checks: Count = option(2, "Looks at the dev split per epoch; each leaves a checkpoint.")
     metric: str | None = option(
         None,
-        "The dev figure that the best checkpoint is kept by: accuracy, macro_f1, pearson, loss, or one of the "
-        "objective's own; by default accuracy, or pearson for regression.",
+        "The dev figure that the best checkpoint is kept by, and of equal ones the lowest loss: accuracy, macro_f1, "
+        "micro_f1, pearson, loss, or one of the objective's own; by default accuracy, micro_f1 for several labels, or "
+        "pearson for regression.",
     )
     patience: Count | None = option(None, "Stop after so many looks at the dev split without improvement.")
     accumulate: Count = option(1, "Batches whose gradients are added up before a step: larger steps, no more memory.")
     bf16: bool = option(False, "Train in bfloat16.")
     report_to: Literal["none", "tensorboard", "mlflow", "wandb"] = option(
-        "none", "Where losses and figures are logged while training; its package must be installed."
+        "none",
+        "Where losses and figures are logged while training; its package must be installed. A run stays the same run.",
     )
     seed: Seed = option(0, "Seed of the head, the order of examples and dropout.")
 

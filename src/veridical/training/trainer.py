@@ -1,9 +1,9 @@
-"""The Hugging Face Trainer, taught to train an `Objective` on cases: batches of like lengths, attention undropped."""
+"""The Hugging Face Trainer, taught to train an `Objective` on cases: batches of like lengths, terms by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,77 +11,36 @@ from torch import Tensor, nn
 from torch.utils.data import Sampler
 from transformers import Trainer, TrainerCallback
 
-from veridical.core.errors import UnsupportedError, UsageError
+from veridical.core.errors import StorageError, UsageError
 from veridical.core.progress import Watch
 from veridical.core.values import IMAGE, Example
-from veridical.masking import Case
+from veridical.masking import Case, Engine
 from veridical.models import Batch
 from veridical.models.transformer import Transformer
 from veridical.objectives.base import Objective, figures_of, forward, modules_in, parts_of
-from veridical.training.evaluation import evaluate
-
-_NAMES = ("dropout", "attention_dropout", "dropout_prob", "attn_dropout")
-
-
-@contextmanager
-def no_attention_dropout(classifier: Transformer, sample: Batch) -> Iterator[None]:
-    """While inside, the model drops out no attention weight; a model where that fails on the sample is refused."""
-    before = [(owner, name, getattr(owner, name)) for owner, name in _rates(classifier.model)]
-    try:
-        for owner, name, _ in before:
-            setattr(owner, name, 0.0)
-        _check(classifier, sample)
-        yield
-    finally:
-        for owner, name, rate in before:
-            setattr(owner, name, rate)
-
-
-def _rates(model: nn.Module) -> Iterator[tuple[nn.Module, str]]:
-    """Where the rates are kept: in a dropout module of the innermost attention modules, or there as a number."""
-    attentions = [module for module in model.modules() if _is_attention(module)]
-    for module in attentions:
-        if any(_is_attention(child) for child in module.modules() if child is not module):
-            continue
-        for name in _NAMES:
-            found = getattr(module, name, None)
-            if isinstance(found, nn.Dropout):
-                yield found, "p"
-            elif isinstance(found, float):
-                yield module, name
-
-
-def _is_attention(module: nn.Module) -> bool:
-    return "Attention" in type(module).__name__
-
-
-def _check(classifier: Transformer, sample: Batch) -> None:
-    classifier.model.train()
-    with torch.no_grad(), torch.random.fork_rng():
-        output = classifier.run(sample.rows, attentions=True)
-    assert output.attentions is not None
-    total = output.from_first_token(output.attentions[-1]).sum(-1)  # [R, H]
-    if not torch.allclose(total, torch.ones_like(total), atol=1e-3):
-        raise UnsupportedError(
-            f"the attention dropout of {classifier.family} models cannot be switched off, so no loss can look at "
-            "their attention",
-            remedy="Set it to 0 in the model's configuration.",
-        )
+from veridical.training.checkpoints import written
+from veridical.training.evaluation import compared
+from veridical.training.processes import from_first, gathered, predict_together
 
 
 class WatchCallback(TrainerCallback):
     """Tells a watch of each step with its loss, and of the figures of each look at the dev split.
 
+    `notes` are what it has to say before the first step.
+
     A watch that was cancelled raises here, between two steps: the checkpoints stay, and the same call goes on from the
     last one.
     """
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, notes: Sequence[str] = ()) -> None:
         self.watch = watch
+        self.notes = notes
         self.note = ""
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._tell(state)
+        for note in self.notes:
+            self.watch.note(note, is_result=True)
 
     def on_substep_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.watch.check()
@@ -163,11 +122,11 @@ class Trainee(nn.Module):
         return {"loss": torch.stack(list(terms.values())).sum(), "terms": terms}
 
     def figures(self, examples: Sequence[Example]) -> dict[str, float]:
-        """The figures of the classifier and of the objective on some examples."""
+        """The figures of the classifier and of the objective on some examples, the same in all processes."""
         self.parts.eval()  # the trainer switches them back before its next step
         with torch.no_grad():
-            own = figures_of(self.objective, self.classifier, examples)
-        found = evaluate(self.classifier, examples)
+            own = from_first(lambda: figures_of(self.objective, self.classifier, examples))
+        found = compared(self.classifier, predict_together(self.classifier, examples, Engine()), examples)
         if shared := sorted(found.keys() & own.keys()):
             name = type(self.objective).__name__
             raise UsageError(f"{name} has a dev figure {shared[0]!r}, as the classifier has", remedy="Rename it.")
@@ -207,10 +166,20 @@ class CaseTrainer(Trainer):
         return (outputs["loss"], outputs) if return_outputs else outputs["loss"]
 
     def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
-        if "loss" in logs:
-            logs = {**logs, **{name: float(torch.stack(values).mean()) for name, values in self._terms.items()}}
-            self._terms.clear()
+        if "loss" in logs:  # of a step: all processes are here, and the loss is their mean already
+            logs = {**logs, **self._mean_terms()}
         super().log(logs, *args, **kwargs)
+
+    def _mean_terms(self) -> dict[str, float]:
+        """The mean of each term since it was last logged, over steps and processes."""
+        own = {name: (float(torch.stack(values).sum()), len(values)) for name, values in self._terms.items()}
+        self._terms.clear()
+        everywhere = gathered(own)
+        totals = {
+            name: [sum(column) for column in zip(*(each[name] for each in everywhere if name in each), strict=True)]
+            for name in dict.fromkeys(name for each in everywhere for name in each)
+        }
+        return {name: total / count for name, (total, count) in totals.items()}
 
     def evaluate(self, *_: Any, metric_key_prefix: str = "eval", **__: Any) -> dict[str, float]:
         found = self.trainee.figures(self.eval_dataset)
@@ -218,6 +187,35 @@ class CaseTrainer(Trainer):
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
+
+    def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:
+        """Whether a look at the dev split is the best so far; of equal figures it is the one with the lower loss."""
+        if super()._determine_best_metric(metrics, trial):
+            return True
+        equal = metrics[str(self.args.metric_for_best_model)] == self.state.best_metric
+        if not (equal and metrics["eval_loss"] < self.best_look()["eval_loss"]):
+            return False
+        self.state.best_global_step = self.state.global_step
+        return True
+
+    def best_look(self) -> dict[str, float]:
+        """What was logged at the best checkpoint so far; the log is part of a checkpoint, so resuming loses nothing."""
+        looks = (line for line in self.state.log_history if "eval_loss" in line)
+        return next(line for line in looks if line["step"] == self.state.best_global_step)
+
+    def restore_best(self, folder: Path) -> None:
+        """Take the best weights also in a folder that was moved or copied: the library looks where it was before."""
+        best = folder / f"checkpoint-{self.state.best_global_step}"
+        if not self.state.best_global_step or Path(self.state.best_model_checkpoint or "") == best:
+            return
+        if not best.is_dir():
+            raise StorageError(f"the best checkpoint, {best}, is gone", remedy="Train anew, with another --out.")
+        self.state.best_model_checkpoint = str(best)
+        self._load_best_model()
+
+    def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
+        with written(Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}"):
+            super()._save_checkpoint(model, trial)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         if self.optimizer is None:
@@ -233,8 +231,13 @@ class CaseTrainer(Trainer):
         return optimizer
 
     def _rate(self, name: str) -> float:
-        """The learning rate of a parameter: the encoder's, the objective's for its own, or the head's."""
+        """The learning rate of a parameter: the encoder's, the objective's for its own, or the head's.
+
+        What of the encoder is as untrained as the head learns with it.
+        """
         place, index, *_ = name.split(".")
+        if name.removeprefix("model.") in self.trainee.classifier.untrained:
+            return self.head_rate
         if name.startswith(f"model.{self.trainee.model.base_model_prefix}."):
             return float(self.args.learning_rate)
         return (self.trainee.rates[int(index)] if place == "parts" else None) or self.head_rate

@@ -171,7 +171,7 @@ def _row(
         value += 0.05
     if metric.kind == "decision-flip":
         value = min(1.0, max(0.05, round(value * 20) / 20))
-        details = {"flipped": float(value < 1)}
+        details = {"flipped": float(value < 1), "share": value}
     if metric.kind == "prediction-agreement":
         value = float(value > 0.6 + chance.normal(0, 0.1))
         details = {"class": float((document.target == "pos") == bool(value))}

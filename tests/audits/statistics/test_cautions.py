@@ -43,6 +43,13 @@ def test_only_one_class(make_audit: Make) -> None:
     assert found.startswith("Only one class, pos, is explained in all 20 documents")
 
 
+def test_a_model_that_gives_a_number_has_no_classes(make_audit: Make) -> None:
+    documents = tuple(Document(str(index), "value", 5 + index, label=0.5) for index in range(20))
+    assert warnings(make_audit, {"comp": {"lime": FINE, "random": BAD}}, documents=documents) == ()
+    sure = tuple(Document(str(index), "value", 5 + index, probability=0.9) for index in range(20))
+    assert warnings(make_audit, {"comp": {"lime": FINE, "random": BAD}}, documents=sure)  # a class of this name
+
+
 def test_a_metric_that_is_the_same_for_all(make_audit: Make) -> None:
     assert warnings(make_audit, {"comp": {"lime": [0.0] * 20, "random": [0.0] * 20}}) == (
         "comp is 0.000 for every document and method: here it cannot tell anything apart.",

@@ -79,7 +79,8 @@ def test_a_curve_is_the_mean_at_each_step(make_audit: Make, make_metric: Callabl
 def test_flips_count_documents_that_changed_by_then(make_audit: Make) -> None:
     audit = make_audit({"flip": {"lime": [0.05, 0.5, 1.0, 1.0, np.nan]}})
     flipped = [1.0, 1.0, 1.0, 0.0, np.nan]
-    rows = tuple(replace(row, details={"flipped": each}) for row, each in zip(audit.rows, flipped, strict=True))
+    details = [{"flipped": each, "share": row.value} for row, each in zip(audit.rows, flipped, strict=True)]
+    rows = tuple(replace(row, details=each) for row, each in zip(audit.rows, details, strict=True))
     (found,) = flip_curves(replace(audit, rows=rows))
     at = dict(zip(found.shares, found.flipped, strict=True))
     assert found.n == 4
@@ -88,9 +89,16 @@ def test_flips_count_documents_that_changed_by_then(make_audit: Make) -> None:
 
 def test_shares_in_single_precision_are_not_a_step_late(make_audit: Make) -> None:
     audit = make_audit({"flip": {"lime": [float(np.float32(0.05))]}})
-    rows = tuple(replace(row, details={"flipped": 1.0}) for row in audit.rows)
+    rows = tuple(replace(row, details={"flipped": 1.0, "share": row.value}) for row in audit.rows)
     (found,) = flip_curves(replace(audit, rows=rows))
     assert dict(zip(found.shares, found.flipped, strict=True))[0.05] == 1
+
+
+def test_flips_of_the_floor_are_those_of_one_draw_and_not_of_a_mean(make_audit: Make) -> None:
+    audit = make_audit({"flip": {"random": [0.6, 0.75]}})
+    rows = tuple(replace(row, details={"flipped": 1.0, "share": 0.1}) for row in audit.rows)
+    (found,) = flip_curves(replace(audit, rows=rows))
+    assert dict(zip(found.shares, found.flipped, strict=True))[0.1] == 1.0
 
 
 def test_metrics_without_steps_or_flips_have_no_curves(make_audit: Make) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from veridical.audits.statistics.samples import (
     levels,
     rank_biserial,
     signed_rank,
+    smallest_effect,
 )
 
 
@@ -89,13 +91,48 @@ def test_fifty_differences_are_exact_and_fifty_one_are_not() -> None:
     differences = np.random.default_rng(0).normal(0.2, size=51)
     exact = stats.wilcoxon(differences[:50], method="exact").pvalue
     assert signed_rank(differences[:50]).p == pytest.approx(exact)
-    assert signed_rank(differences).p == pytest.approx(stats.wilcoxon(differences, method="asymptotic").pvalue)
+    corrected = stats.wilcoxon(differences, correction=True, method="asymptotic").pvalue
+    assert signed_rank(differences).p == pytest.approx(corrected)
     assert signed_rank(differences).p != pytest.approx(stats.wilcoxon(differences, method="exact").pvalue, rel=1e-6)
 
 
-def test_ties_call_for_the_approximation() -> None:
-    differences = np.array([1.0, 1, 2, 2, -1, 3, 4, -2, 5, 6])
-    assert signed_rank(differences).p == pytest.approx(stats.wilcoxon(differences, method="asymptotic").pvalue)
+@pytest.mark.parametrize(("count", "expected"), [(4, 0.125), (5, 0.0625), (6, 0.03125), (8, 0.0078125)])
+def test_equal_differences_one_way_are_as_likely_as_so_many_heads_or_tails(count: int, expected: float) -> None:
+    assert signed_rank(np.ones(count)).p == pytest.approx(expected)
+    assert signed_rank(-np.ones(count)).p == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "differences", [[1.0, 1, 2, 2, -1, 3, 4, -2, 5, 6], [0.5, 0.5, -1, 1, 1, -0.5], [3, -1, -1, 2]]
+)
+def test_with_ties_it_agrees_with_going_through_all_signs(differences: list[float]) -> None:
+    ranks = stats.rankdata(np.abs(differences))
+    sums = np.array([ranks[list(signs)].sum() for signs in product([True, False], repeat=len(ranks))])
+    smaller = signed_rank(np.array(differences)).statistic
+    assert signed_rank(np.array(differences)).p == pytest.approx(min(1, 2 * np.mean(sums <= smaller)))
+
+
+def test_discordant_documents_are_a_test_of_their_signs() -> None:
+    """Differences of 0 and 1 have one size, so the test is the binomial one, exactly or nearly."""
+    for count, positive in [(9, 7), (50, 33), (60, 39), (200, 115), (200, 100)]:
+        differences = np.repeat([1.0, -1.0, 0.0], [positive, count - positive, 30])
+        expected = stats.binomtest(positive, count).pvalue
+        assert signed_rank(differences).p == pytest.approx(expected, rel=1e-9 if count <= 50 else 0.05)
+
+
+@pytest.mark.parametrize("count", [*range(4, 51), 60, 80, 120, 300])
+def test_discordant_documents_differ_by_chance_in_at_most_one_of_twenty_audits(count: int) -> None:
+    positive = np.arange(count + 1)
+    found = np.array([signed_rank(np.repeat([1.0, -1.0], [k, count - k])).p < 0.05 for k in positive])
+    assert stats.binom.pmf(positive[found], count, 0.5).sum() <= 0.05
+
+
+@pytest.mark.parametrize("count", [8, 12, 20, 40, 60, 200])
+@pytest.mark.parametrize("sizes", [(0.0, 1.0), (0.0, 0.05, 0.1, 0.15), (1.0, 2.0, 3.0, 4.0, 5.0)])
+def test_tied_differences_are_not_significant_too_often(count: int, sizes: tuple[float, ...]) -> None:
+    generator = np.random.default_rng(0)
+    drawn = generator.choice(sizes, (2000, count)) * generator.choice([-1.0, 1.0], (2000, count))
+    assert np.mean([signed_rank(each).p < 0.05 for each in drawn]) <= 0.055
 
 
 def test_differences_that_only_rounding_tells_apart_are_ties() -> None:
@@ -196,3 +233,11 @@ def test_the_most_is_reached_and_not_passed() -> None:
     edge = 2.801585 / math.sqrt(MOST * 3 / math.pi)
     assert documents_needed(edge * 1.001) is not None
     assert documents_needed(edge * 0.999) is None
+
+
+def test_the_smallest_effect_is_the_one_that_so_many_documents_are_needed_for() -> None:
+    for documents, level in [(30, 0.05), (300, 0.05), (300, 0.001)]:
+        effect = smallest_effect(documents, level)
+        assert documents_needed(effect * 1.0001, level) <= documents < documents_needed(effect * 0.99, level)
+    assert smallest_effect(300) == pytest.approx(2.8016 / math.sqrt(300 * 3 / math.pi), rel=1e-4)
+    assert smallest_effect(5) == math.inf

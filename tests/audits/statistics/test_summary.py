@@ -45,7 +45,8 @@ def audit() -> Audit:
 def _row(generator: np.random.Generator, document: str, method: str, metric: str, order: Any) -> Measurement:
     better = 0.2 * (method == "lime") * (1 if order == "given" else -1)
     curve = tuple(float(value) for value in generator.random(2) + better)
-    details = {"flip": {"flipped": float(curve[0] < 0.8)}, "agree": {"class": float(curve[0] > 0.3)}}.get(metric, {})
+    flips = {"flipped": float(curve[0] < 0.8), "share": curve[0]}
+    details = {"flip": flips, "agree": {"class": float(curve[0] > 0.3)}}.get(metric, {})
     value = math.nan if generator.random() < 0.05 else float(np.mean(curve))
     return Measurement(document, method, metric, value, order, curve if "comp" in metric else (), details)
 

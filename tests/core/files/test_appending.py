@@ -61,7 +61,7 @@ def as_before_margins(path: Path) -> None:
         path.write_text(path.read_text().replace(', "margin": null', ""))
         return
     with parquet.opened(path) as file:
-        kept, specs = file.read(), parquet.specs(file)
+        kept, specs = file.read(), parquet.specs(file, path)
     units = pa.list_(
         pa.struct([field for field in parquet.SCHEMA.field("units").type.value_type if field.name != "margin"])
     )

@@ -20,8 +20,6 @@ from veridical.core.values import Explanation, Image, Unit
 
 TEXTS = st.text(st.characters(), max_size=12)  # st.characters() includes surrogates
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
-SPANS = st.lists(st.integers(0, 2**40), min_size=2, max_size=2) | st.lists(st.integers(0, 99), min_size=4, max_size=4)
-UNITS = st.builds(Unit, TEXTS, SPANS.map(tuple), TEXTS)
 IMAGES = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 4)).map(
     lambda shape: Image(np.arange(np.prod(shape), dtype=np.uint8).reshape(shape))
 )
@@ -33,11 +31,21 @@ SPECS = st.recursive(
 
 
 @st.composite
+def units(draw: st.DrawFn, inputs: dict[str, str | Image]) -> Unit:
+    field = draw(st.sampled_from(sorted(inputs)))
+    found = inputs[field]
+    size = (len(found),) if isinstance(found, str) else found.pixels.shape[:2]
+    edges = [sorted(draw(st.tuples(st.integers(0, most), st.integers(0, most)))) for most in size]
+    return Unit(field, (*(start for start, _ in edges), *(end for _, end in edges)), draw(TEXTS))
+
+
+@st.composite
 def explanations(draw: st.DrawFn) -> Explanation:
-    scored = draw(st.lists(st.tuples(UNITS, FLOATS), max_size=4))
+    inputs = draw(st.dictionaries(TEXTS, TEXTS | IMAGES, max_size=3))
+    scored = draw(st.lists(st.tuples(units(inputs), FLOATS), max_size=4)) if inputs else []
     return Explanation(
         example_id=draw(TEXTS),
-        inputs=draw(st.dictionaries(TEXTS, TEXTS | IMAGES, max_size=3)),
+        inputs=inputs,
         target=draw(TEXTS),
         units=tuple(unit for unit, _ in scored),
         scores=tuple(score for _, score in scored),

@@ -8,7 +8,7 @@ from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.values import Example
 from veridical.models.new import start
 from veridical.objectives.salience import SALIENCES, Corpus, Salience
-from veridical.objectives.salience.base import counted, pieces_of, remembering
+from veridical.objectives.salience.base import counted, pieces_of, places_of, remembering
 from veridical.testing import image_classifier, pair_classifier
 from veridical.testing.families import FAMILIES, SENTENCES, family
 
@@ -19,6 +19,10 @@ TEXTS = {"good movie": "1", "bad movie": "0", "good good plot": "1", "bad plot":
 def corpus():
     examples = [Example(text, {"text": text}, label) for text, label in TEXTS.items()]
     return Corpus(start("tiny", examples, ["0", "1"]), examples)
+
+
+def pieces_in(batch, words="all"):
+    return pieces_of(batch, places_of(batch, words))
 
 
 def scores(corpus, name, text):
@@ -65,9 +69,9 @@ def test_uniform_and_random(corpus):
 def test_one_finite_score_for_each_piece_of_a_unit(kind, name):
     classifier = family(kind, max_length=12)
     examples = [Example(str(at), {"text": text}, ["neg", "pos"][at % 2]) for at, text in enumerate(SENTENCES)]
-    rows = classifier.encode(examples).rows
+    batch = classifier.encode(examples)
     score = SALIENCES.create(name).fitted(Corpus(classifier, examples))
-    for pieces, unit_of in zip(pieces_of(rows), rows.unit_of, strict=True):
+    for pieces, unit_of in zip(pieces_in(batch), batch.rows.unit_of, strict=True):
         assert len(pieces) == int((unit_of >= 0).sum()) > 0
         found = score(pieces)
         assert found.shape == pieces.shape
@@ -78,11 +82,40 @@ def test_one_finite_score_for_each_piece_of_a_unit(kind, name):
 def test_a_held_field_has_no_pieces():
     classifier, examples = pair_classifier(hold="text_pair")
     both, _ = pair_classifier()
-    held = pieces_of(classifier.encode(examples).rows)
-    whole = pieces_of(both.encode(examples).rows)
+    held = pieces_in(classifier.encode(examples))
+    whole = pieces_in(both.encode(examples))
     assert all(
         (kept == full[: len(kept)]).all() and len(kept) < len(full) for kept, full in zip(held, whole, strict=True)
     )
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_content_words_are_what_is_left_without_stop_words_and_punctuation(kind):
+    classifier = family(kind)
+    batch = classifier.encode(
+        [Example("0", {"text": "Don't miss the gorgeous movie!"}), Example("1", {"text": "no, it is"})]
+    )
+    words = ["Don't", "miss", "the", "gorgeous", "movie", "!"]
+    assert [unit.text for unit in batch.units[0]] == words
+    content, places = (places_of(batch, words) for words in ("content", "all"))
+    shown = [words[unit] for unit in batch.rows.unit_of[0][content[0]].unique().tolist()]
+    assert shown == ["miss", "gorgeous", "movie"]
+    assert not content[1].any()
+    assert (content <= places).all()
+
+
+def test_a_batch_without_any_word_has_no_content():
+    batch = family("bert").encode([Example("0", {"text": ""})])
+    assert not places_of(batch, "content").any()
+
+
+def test_saliences_of_a_corpus_are_those_of_its_content_words(corpus):
+    examples = [Example(text, {"text": f"the {text}, it is"}, label) for text, label in TEXTS.items()]
+    wordy = Corpus(start("tiny", examples, ["0", "1"]), examples, "content")
+    assert [len(text) for text in wordy.texts] == [len(text) for text in corpus.texts]
+    (pieces,) = Corpus(wordy.classifier, [Example("x", {"text": "bad good movie plot"}, "0")]).texts
+    found = SALIENCES.create("chi2(words=content)").fitted(wordy)(pieces).tolist()
+    assert found == pytest.approx([1.414214, 1.601534, 0, 0.058514], abs=1e-6)
 
 
 def test_windows_are_texts_of_their_own_with_the_label_of_the_whole():
@@ -112,7 +145,7 @@ def test_what_has_no_classes_or_no_pieces_is_refused():
         SALIENCES.create("chi2").fitted(Corpus(start("tiny", examples, []), examples))
     classifier, images = image_classifier()
     with torch.no_grad(), pytest.raises(UnsupportedError, match="images do not have"):
-        pieces_of(classifier.encode(images).rows)
+        pieces_in(classifier.encode(images))
     with pytest.raises(UsageError, match="unknown salience 'text-rank'.*Did you mean 'textrank'"):
         SALIENCES.create("text-rank")
 

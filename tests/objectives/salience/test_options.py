@@ -17,6 +17,7 @@ WRONG = {
     "textrank(tolerance=-1)": "tolerance is 0 or more",
     "textrank(self_loops=often)": "self_loops is true or false",
     "random(seed=-1)": "seed is 0 or more and at most 4294967295",
+    **{f"{name}(words=some)": "words is one of: all, content" for name in SALIENCES},
 }
 
 

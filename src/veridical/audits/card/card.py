@@ -57,7 +57,7 @@ from veridical.audits.store import EXPLANATIONS, load_audit
 from veridical.core.files import read, spec_key
 from veridical.core.storage import text_file, write_json, write_text
 from veridical.core.values import Explanation
-from veridical.report.style import environment
+from veridical.report.style import environment, overview
 
 AnyPath = str | os.PathLike[str]
 CARD_PAGE, CARD_MARKDOWN, SUMMARY_FILE = "card.html", "card.md", "summary.json"
@@ -101,6 +101,21 @@ def explanations_by_method(audit: Audit, folder: Path) -> Iterator[tuple[str, st
         name = names.get(spec_key(explanation.spec))
         if name is not None:
             yield name, document_id(explanation.example_id, explanation.target, audit.model), explanation
+
+
+def fragment(audit: Audit) -> str:
+    """What a notebook shows of an audit: its verdict, and the mean of every metric and method."""
+    summary, methods = audit.summary, methods_of(audit)
+    rows = [
+        [f"{found.metric} {arrow(audit.metric(found.metric))}{unit(audit.metric(found.metric))}", *_means(audit, found)]
+        for found in summary.tables
+    ]
+    return overview(repr(audit), summary.verdict, ["metric", *methods], rows)
+
+
+def _means(audit: Audit, found: MetricTable) -> list[str]:
+    cells = [found.cell(method) for method in methods_of(audit)]
+    return [NONE if cell is None else score(cell.mean, audit.metric(found.metric)) for cell in cells]
 
 
 def card_markdown(audit: Audit, summary: Summary) -> str:

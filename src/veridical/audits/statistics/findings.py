@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 from veridical.audits.record import AuditedMetric, Order
+from veridical.core.component import unknown
 
 ALPHA = 0.05
 """What counts as significant, after correction. Intervals cover 1 - ALPHA."""
@@ -184,7 +185,7 @@ class Agreement:
     values: tuple[tuple[float, ...], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """The statistics of an audit. `verdict` says in a few sentences what to take from them, `warnings` what not to."""
 
@@ -201,8 +202,18 @@ class Summary:
     warnings: tuple[str, ...]
 
     def table(self, metric: str) -> MetricTable:
-        """The table of a metric."""
-        return next(each for each in self.tables if each.metric == metric)
+        """The table of a metric, or an error with the nearest one."""
+        known = {each.metric: each for each in self.tables}
+        if metric not in known:
+            raise unknown("metric of this summary", metric, known)
+        return known[metric]
+
+    def __repr__(self) -> str:
+        counts = f"{self.documents:,} documents, {len(self.tables)} metrics"
+        return f"Summary({self.model} on {self.data}: {counts})"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *self.verdict])
 
 
 @dataclass(frozen=True)
@@ -216,7 +227,7 @@ class Difference:
     contrast: Contrast
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Two models by the same metrics and methods on the `documents` they share.
 
@@ -234,6 +245,13 @@ class Comparison:
     likeness: Mapping[str, float] = field(default_factory=dict)
     verdict: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = f"{self.documents:,} shared documents, {len(self.differences)} differences"
+        return f"Comparison({self.first} and {self.second} on {self.data}: {counts})"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *self.verdict])
 
 
 def plain(value: Any) -> Any:

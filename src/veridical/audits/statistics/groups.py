@@ -100,7 +100,8 @@ def _curve(audit: Audit, metric: AuditedMetric, method: str) -> Curve:
 
 
 def _flips(audit: Audit, metric: str, method: str) -> FlipCurve:
-    values, flipped = audit.values(metric, method), audit.detail("flipped", metric, method)
+    # By the details: a value of the floor is a mean over draws, and no share at which any decision flipped.
+    values, flipped = (audit.detail(name, metric, method) for name in ("share", "flipped"))
     scored = ~np.isnan(values) & ~np.isnan(flipped)
     where = np.sort(values[scored & (flipped > 0)])
     # How many decisions have flipped by each share of the grid; the tolerance counts one that flips exactly there.

@@ -104,19 +104,43 @@ def signed_ranks(differences: Numbers) -> Numbers:
 def signed_rank(differences: Numbers) -> Tested:
     """Wilcoxon's signed-rank test: are positive and negative differences alike? Zeros say nothing and are dropped.
 
-    Exact for up to 50 differences without ties, else by the normal approximation. `statistic` is the smaller rank sum.
+    Exact for up to 50 differences, also with ties, else by the normal approximation. `statistic` is the smaller rank
+    sum.
     """
     ranks = signed_ranks(differences)
     if not len(ranks):
         return Tested(0.0, 1.0, 0)
     statistic = float(min(ranks[ranks > 0].sum(), -ranks[ranks < 0].sum()))
-    tied = len(np.unique(np.abs(ranks))) < len(ranks)
-    if len(ranks) <= _EXACT and not tied:
-        return Tested(statistic, float(stats.wilcoxon(ranks, method="exact").pvalue), len(ranks))
-    # If nothing differs, each rank has either sign with probability 1/2: their sum has mean 0, and its variance is the
-    # sum of their squares. Taken over the mean ranks of ties, that is the variance with ties already.
-    z = ranks.sum() / np.sqrt((ranks**2).sum())
-    return Tested(statistic, float(2 * stats.norm.sf(abs(z))), len(ranks))
+    # The mean ranks of ties are whole or half numbers, so twice a rank is whole.
+    twice = np.rint(2 * np.abs(ranks)).astype(int)
+    tail = _exact_tail(twice, round(2 * statistic)) if len(ranks) <= _EXACT else _normal_tail(twice, 2 * statistic)
+    return Tested(statistic, min(1.0, 2 * tail), len(ranks))
+
+
+def _exact_tail(sizes: NDArray[np.int_], at_most: int) -> float:
+    """The probability that the sizes with a plus sum to no more than a number, if each sign is a coin's.
+
+    The distribution of the sum is built up one rank after another: with probability 1/2 a rank adds nothing, else its
+    size. That holds for any ranks, tied or not.
+    """
+    chance = np.zeros(sizes.sum() + 1)
+    chance[0] = 1.0
+    for size in sizes:
+        chance[size:] = (chance[size:] + chance[:-size]) / 2  # the right side is computed before anything is stored
+        chance[:size] /= 2
+    return float(chance[: at_most + 1].sum())
+
+
+def _normal_tail(sizes: NDArray[np.int_], at_most: float) -> float:
+    """The same by the normal distribution, which such a sum comes close to.
+
+    Its mean is half the sum of the sizes and its variance a quarter of the sum of their squares. It moves in steps of
+    the largest number that divides all sizes. Half a step is the correction for continuity; where all differences are
+    tied a step is a whole rank, and without the correction p would be far too small.
+    """
+    step = int(np.gcd.reduce(sizes))
+    deviation = math.sqrt(float((sizes.astype(float) ** 2).sum())) / 2
+    return float(stats.norm.cdf((at_most + step / 2 - sizes.sum() / 2) / deviation))
 
 
 _TOLERANCE = 1e-9
@@ -178,6 +202,15 @@ def documents_needed(effect: float, level: float = ALPHA) -> int | None:
     quantiles = stats.norm.ppf(1 - level / 2) + stats.norm.ppf(_POWER)
     needed = (quantiles / effect) ** 2 / _EFFICIENCY
     return max(math.ceil(needed), fewest(level)) if needed <= MOST else None
+
+
+def smallest_effect(documents: int, level: float = ALPHA) -> float:
+    """The effect (Cohen's d_z) that so many documents would show with 80% power; infinite where nothing could be."""
+    if documents < fewest(level):
+        return math.inf
+    # The same equation as of `documents_needed`, solved for the effect.
+    quantiles = stats.norm.ppf(1 - level / 2) + stats.norm.ppf(_POWER)
+    return float(quantiles / math.sqrt(documents * _EFFICIENCY))
 
 
 def fewest(level: float = ALPHA) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from veridical.audits.numbers import counted, listed, needed, number, probabilit
 from veridical.audits.record import FLOOR, Audit, AuditedMethod
 from veridical.audits.statistics.findings import ALPHA, Cell, MetricTable, Pair, Removal, plain
 from veridical.audits.statistics.samples import fewest
+from veridical.core.values import VALUE
 
 
 def method_spec(method: AuditedMethod) -> Mapping[str, Any]:
@@ -185,7 +187,8 @@ def _few(audit: Audit, tables: Sequence[MetricTable]) -> Iterator[str]:
 
 def _one_class(audit: Audit) -> Iterator[str]:
     targets = {document.target for document in audit.documents}
-    if len(audit.documents) > 1 and len(targets) == 1:
+    gives_number = targets == {VALUE} and all(math.isnan(document.probability) for document in audit.documents)
+    if len(audit.documents) > 1 and len(targets) == 1 and not gives_number:
         yield (
             f"Only one class, {targets.pop()}, is explained in all {len(audit.documents):,} documents: how the methods "
             "do on others is not known."

@@ -18,7 +18,6 @@ from veridical.core.files.rows import (
     Key,
     RowKey,
     Seen,
-    bad_line,
     bad_suffix,
     key_of,
     missing,
@@ -64,25 +63,14 @@ def journal_of(path: Path) -> Path:
 def keys_of(path: Path) -> Iterator[RowKey]:
     """The key of every row."""
     if not is_parquet(path):
-        yield from _keys_of_lines(path)
+        yield from jsonl.keys(path)
         return
     merged_rows, done = pending(path)
     if merged_rows:
         with parquet.opened(path) as file:
-            yield from parquet.keys(file)
+            yield from parquet.keys(file, path)
     if journal_of(path).exists() and not done:
-        yield from _keys_of_lines(journal_of(path))
-
-
-def _keys_of_lines(path: Path) -> Iterator[RowKey]:
-    for number, row in jsonl.rows(path, {}):
-        try:
-            key = key_of(row)
-        except KeyError as error:
-            raise bad_line(path, number, f"it has no {error}") from error
-        except (TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise bad_line(path, number, str(error)) from error
-        yield key
+        yield from jsonl.keys(journal_of(path))
 
 
 def pending(path: Path) -> tuple[int, bool]:
@@ -105,7 +93,7 @@ def _from_parquet(path: Path) -> Iterator[Explanation]:
         if path.exists():
             file = stack.enter_context(parquet.opened(path))
             done = parquet.journal_id(file)
-            yield from parquet.explanations(file)
+            yield from parquet.explanations(file, path)
         if journal and not _is_merged(jsonl.check_header(journal, path), done):
             journal.seek(0)
             yield from jsonl.explanations(journal_of(path), journal)
@@ -259,7 +247,7 @@ class ExplanationWriter:
     def _merge(self) -> None:
         specs: dict[str, Any] = {}
         with self._lines.open("rb") as file:
-            journal = jsonl.check_header(file, self._lines)["id"]
+            journal = jsonl.check_header(file, self._lines).get("id", "")
         target = Path(os.path.realpath(self.path))  # replace what a link points to, not the link
         try:
             if self._contents.rows or not target.exists():
@@ -271,7 +259,7 @@ class ExplanationWriter:
     def _batches(self, target: Path, specs: dict[str, Any]) -> Iterator[pa.RecordBatch]:
         if target.exists():
             with parquet.opened(target) as old:
-                specs.update(parquet.specs(old))
+                specs.update(parquet.specs(old, target))
                 yield from parquet.copied(old)
         yield from parquet.batches(self._journal_rows(specs))
 

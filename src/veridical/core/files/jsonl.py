@@ -14,19 +14,21 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from veridical.core.errors import InputError
+from veridical.core.files.checked_rows import checked_spec, from_row, key_of_row, spec_of
 from veridical.core.files.rows import (
     FORMAT,
     VERSION,
     FileRow,
+    RowKey,
     bad_line,
+    bad_spec_line,
     check_version,
-    from_row,
     not_ours,
     numbers_as_json,
     spec_data,
 )
 from veridical.core.storage import escape, is_whole, unescape
-from veridical.core.values import Explanation
+from veridical.core.values import Explanation, short
 
 _HEADER_START = b'{"format": "' + FORMAT.encode() + b'"'
 _SPEC_START = b'{"spec_key"'
@@ -63,20 +65,24 @@ def dump(value: Any) -> bytes:
 
 
 def load(line: bytes) -> Any:
-    """What `dump` was given."""
-    return json.loads(unescape(line.decode()))
+    """What `dump` was given; a ValueError says that it cannot be read."""
+    try:
+        return json.loads(unescape(line.decode()))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def check_header(file: BinaryIO, path: Path) -> dict[str, Any]:
     """Read the header and leave the file after it; empty when a crash tore the header itself."""
     line = file.readline(_HEADER_LIMIT)
-    if not line.endswith(b"\n") and (_HEADER_START.startswith(line) or line.startswith(_HEADER_START)):
+    is_torn = not line.endswith(b"\n") and len(line) < _HEADER_LIMIT
+    if is_torn and (_HEADER_START.startswith(line) or line.startswith(_HEADER_START)):
         return {}
     try:
         header = load(line) if line.startswith(b"{") else {}
     except ValueError:
         header = {}
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    if not isinstance(header, dict) or header.get("format") != FORMAT or not isinstance(header.get("id", ""), str):
         raise not_ours(path)
     check_version(path, header.get("version"))
     return header
@@ -87,11 +93,11 @@ def survey(path: Path) -> Contents:
     found = Contents()
     with path.open("rb") as file:
         check_header(file, path)
-        for line in file:
+        for number, line in enumerate(file, start=2):
             if not is_whole(line):
                 break
             if line.startswith(_SPEC_START):
-                found.specs.add(load(line)["spec_key"])
+                found.specs.add(_spec_of_line(_load_line(line, path, number), path, number)[0])
             elif line.strip():
                 found.rows += 1
     return found
@@ -112,9 +118,8 @@ def rows(path: Path, specs: dict[str, Any], file: BinaryIO | None = None) -> Ite
     """The rows with their line numbers; the specs met on the way are added to `specs`."""
     for number, line in lines(path, file):
         if "spec_key" in line:
-            specs[line["spec_key"]] = line.get("spec", {})
-        elif line.get("spec") not in specs:
-            raise bad_line(path, number, f"it refers to the unknown spec {line.get('spec')!r}")
+            key, spec = _spec_of_line(line, path, number)
+            specs[key] = spec
         else:
             yield number, line
 
@@ -124,12 +129,32 @@ def explanations(path: Path, file: BinaryIO | None = None) -> Iterator[Explanati
     specs: dict[str, Any] = {}
     for number, row in rows(path, specs, file):
         try:
-            explanation = from_row(row, specs[row["spec"]])
-        except KeyError as error:
-            raise bad_line(path, number, f"it has no {error}") from error
-        except (TypeError, ValueError, AttributeError, InputError) as error:
+            explanation = from_row(row, spec_of(row, specs))
+        except InputError as error:
             raise bad_line(path, number, str(error)) from error
         yield explanation
+
+
+def keys(path: Path) -> Iterator[RowKey]:
+    """The keys of the rows."""
+    specs: dict[str, Any] = {}
+    for number, row in rows(path, specs):
+        try:
+            spec_of(row, specs)
+            key = key_of_row(row)
+        except InputError as error:
+            raise bad_line(path, number, str(error)) from error
+        yield key
+
+
+def _spec_of_line(line: dict[str, Any], path: Path, number: int) -> tuple[str, dict[str, Any]]:
+    """The key and the spec that a line tells."""
+    try:
+        if not isinstance(line["spec_key"], str):
+            raise InputError(f"its spec_key is {short(line['spec_key'])}, and not a text")
+        return line["spec_key"], checked_spec(line.get("spec"))
+    except InputError as error:
+        raise bad_spec_line(path, number, str(error)) from error
 
 
 def _load_line(line: bytes, path: Path, number: int) -> dict[str, Any]:

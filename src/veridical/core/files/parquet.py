@@ -8,26 +8,29 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from veridical.core.errors import InputError, VeridicalError
+from veridical.core.files.checked_rows import checked_spec, from_row, key_of_row, spec_of
 from veridical.core.files.rows import (
     FORMAT,
     VERSION,
     FileRow,
     RowKey,
+    bad_row,
     check_version,
     damaged,
-    from_row,
     missing,
     not_ours,
-    targets_of,
     unreadable,
 )
 from veridical.core.storage import escape, unescape
 from veridical.core.values import Explanation
+
+T = TypeVar("T")
 
 _FORMAT, _VERSION = b"veridical.format", b"veridical.version"
 _SPECS, _JOURNAL = b"veridical.specs", b"veridical.journal"
@@ -67,6 +70,10 @@ SCHEMA = pa.schema(
 )
 
 
+_FROM_ARROW = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""What Arrow raises of a damaged file: also names of columns that are not UTF-8."""
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[pq.ParquetFile]:
     """The file, checked to be an explanation file that this version can read."""
@@ -74,45 +81,74 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
         file = pq.ParquetFile(path)
     except FileNotFoundError:
         raise missing(path) from None
-    except pa.ArrowInvalid as error:
-        with path.open("rb") as raw:  # a cut-off Parquet file still has its first four bytes
-            ours = raw.read(4) == b"PAR1"
-        raise (damaged(path, str(error)) if ours else not_ours(path)) from None
-    except OSError as error:
-        raise unreadable(path, error) from None
+    except _FROM_ARROW as error:
+        raise _problem(path, error) from None
     with file:
         _check(file, path)
         try:
             yield file
-        except (pa.ArrowInvalid, pa.ArrowIOError) as error:
-            raise damaged(path, str(error).splitlines()[0]) from None
+        except _FROM_ARROW as error:
+            raise _problem(path, error) from None
 
 
-def specs(file: pq.ParquetFile) -> dict[str, Any]:
+def _problem(path: Path, error: Exception) -> VeridicalError:
+    """What an error of Arrow means: it gives the system's errors and its own by the same class."""
+    if isinstance(error, OSError) and error.errno:
+        return unreadable(path, error)
+    with path.open("rb") as raw:  # a cut-off Parquet file still has its first four bytes
+        ours = raw.read(4) == b"PAR1"
+    return damaged(path, _first_line(error)) if ours else not_ours(path)
+
+
+def specs(file: pq.ParquetFile, path: Path) -> dict[str, Any]:
     """The specs by their keys."""
-    found: dict[str, Any] = json.loads(unescape(_metadata(file)[_SPECS].decode()))
-    return found
+    try:
+        found = json.loads(unescape(_metadata(file).get(_SPECS, b"").decode()))
+        if not isinstance(found, dict):
+            raise InputError("they are no object")
+        return {key: checked_spec(spec) for key, spec in found.items()}
+    except (ValueError, RecursionError, InputError) as error:
+        raise damaged(path, f"its specs cannot be read: {_first_line(error)}") from None
 
 
 def journal_id(file: pq.ParquetFile) -> str:
     """The id of the journal that went into this file last."""
-    return _metadata(file).get(_JOURNAL, b"").decode()
+    return _metadata(file).get(_JOURNAL, b"").decode(errors="replace")
 
 
-def explanations(file: pq.ParquetFile) -> Iterator[Explanation]:
+def explanations(file: pq.ParquetFile, path: Path) -> Iterator[Explanation]:
     """The explanations of an opened file, a few at a time."""
-    known = specs(file)
-    for batch in file.iter_batches(READ_ROWS):
-        for cells in batch.to_pylist():
-            yield from_row(_row_of(cells), known[cells["spec"]])
+    known = specs(file, path)
+    for number, row in _rows(file, path, READ_ROWS):
+        try:
+            explanation = from_row(row, spec_of(row, known))
+        except InputError as error:
+            raise bad_row(path, number, str(error)) from error
+        yield explanation
 
 
-def keys(file: pq.ParquetFile) -> Iterator[RowKey]:
+def keys(file: pq.ParquetFile, path: Path) -> Iterator[RowKey]:
     """The keys of the rows; only a few columns are read."""
-    for batch in file.iter_batches(GROUP_ROWS, columns=["example_id", "spec", "target", "measures"]):
-        for cells in batch.to_pylist():
-            example, target = unescape(cells["example_id"]), unescape(cells["target"])
-            yield RowKey(example, cells["spec"], target, targets_of(dict(cells["measures"])))
+    for number, row in _rows(file, path, GROUP_ROWS, ["example_id", "spec", "target", "measures"]):
+        try:
+            key = key_of_row(row)
+        except InputError as error:
+            raise bad_row(path, number, str(error)) from error
+        yield key
+
+
+def _rows(
+    file: pq.ParquetFile, path: Path, at_once: int, columns: list[str] | None = None
+) -> Iterator[tuple[int, FileRow]]:
+    """The rows as plain data with their numbers, of some columns or all; what they hold is not checked."""
+    number = 0
+    try:
+        for batch in file.iter_batches(at_once, columns=columns):
+            for cells in batch.to_pylist():
+                number += 1
+                yield number, _row_of(cells)
+    except (ValueError, RecursionError) as error:  # texts that are not UTF-8, types within types
+        raise damaged(path, _first_line(error)) from None
 
 
 def copied(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
@@ -173,9 +209,10 @@ def _metadata(file: pq.ParquetFile) -> dict[bytes, bytes]:
 
 def _check(file: pq.ParquetFile, path: Path) -> None:
     found = _metadata(file)
-    if found.get(_FORMAT) != FORMAT.encode() or not found.get(_VERSION, b"").isdigit():
+    version = found.get(_VERSION, b"")
+    if found.get(_FORMAT) != FORMAT.encode() or not version.isdigit() or len(version) > 9:
         raise not_ours(path)
-    check_version(path, int(found[_VERSION]))
+    check_version(path, int(version))
 
 
 def _cells_of(row: FileRow) -> FileRow:
@@ -196,12 +233,31 @@ def _cells_of(row: FileRow) -> FileRow:
 
 def _row_of(cells: FileRow) -> FileRow:
     row: FileRow = _each_text(cells, unescape)
-    row |= {key: dict(row[key]) for key in ("probabilities", "measures")}
+    row |= {key: _by_name(row[key]) for key in ("probabilities", "measures") if key in row}
     # Files from before there were several labels have no list.
-    labels = (row["label_text"], row["label_number"], row.get("label_list"))
+    labels = (row.get(f"label_{kind}") for kind in ("text", "number", "list"))
     row["label"] = next((label for label in labels if label is not None), None)
-    row["inputs"] = {value["name"]: value if value["text"] is None else value["text"] for value in row["inputs"]}
+    inputs: Any = row.get("inputs")
+    if _are(dict, inputs) and all(isinstance(value.get("name"), str) for value in inputs):
+        row["inputs"] = {value["name"]: _text_or_image(value) for value in inputs}
     return row
+
+
+def _by_name(pairs: Any) -> Any:
+    """The pairs of a map; what is no map stays as it is, to be refused by its name."""
+    return dict(pairs) if _are(tuple, pairs) and all(len(pair) == 2 for pair in pairs) else pairs
+
+
+def _text_or_image(value: FileRow) -> Any:
+    return value if value.get("text") is None else value["text"]
+
+
+def _are(kind: type[T], values: Any) -> TypeGuard[list[T]]:
+    return isinstance(values, list) and all(isinstance(value, kind) for value in values)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def _each_text(value: Any, change: Any) -> Any:

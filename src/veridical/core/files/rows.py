@@ -1,8 +1,7 @@
-"""An explanation as a row of plain data, the same for both formats, and back; and what can be wrong with a file."""
+"""An explanation as a row of plain data, the same for both formats; and what can be wrong with a file."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import math
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from veridical.core.errors import InputError, StorageError, UsageError
-from veridical.core.values import Explanation, Image, Unit
+from veridical.core.values import Explanation, Image
 
 FORMAT = "veridical-explanations"
 VERSION = 2
@@ -76,7 +75,10 @@ def key_of(row: FileRow) -> RowKey:
 
 def targets_of(measures: Mapping[str, float]) -> int:
     """How many explanations there are of an example, by the measures of one of them."""
-    return int(measures.get(TARGETS, 1))
+    count = measures.get(TARGETS, 1)
+    if not math.isfinite(count) or count < 1 or count != int(count):
+        raise InputError(f"the measure {TARGETS!r} is {count}, and not a whole number from 1 on")
+    return int(count)
 
 
 def to_row(explanation: Explanation, spec: str) -> FileRow:
@@ -104,32 +106,9 @@ def to_row(explanation: Explanation, spec: str) -> FileRow:
     }
 
 
-def from_row(row: FileRow, spec: Mapping[str, Any]) -> Explanation:
-    """The explanation that `to_row` was given."""
-    return Explanation(
-        example_id=row["example_id"],
-        inputs={name: _input_of(value) for name, value in row["inputs"].items()},
-        target=row["target"],
-        units=tuple(Unit(unit["field"], tuple(unit["span"]), unit["text"]) for unit in row["units"]),
-        scores=tuple(float(unit["score"]) for unit in row["units"]),
-        probabilities={name: float(value) for name, value in row["probabilities"].items()},
-        source=row["source"],
-        spec=spec,
-        label=tuple(row["label"]) if isinstance(row["label"], list) else row["label"],
-        measures={name: float(value) for name, value in row["measures"].items()},
-        margins=_margins(row["units"]),
-    )
-
-
 def numbers_as_json(numbers: Mapping[str, float]) -> dict[str, float | str]:
     """Numbers by name with NaN and infinities as strings: JSON has no other place for them."""
     return {name: value if math.isfinite(value) else str(value) for name, value in numbers.items()}
-
-
-def _margins(units: list[FileRow]) -> tuple[float, ...] | None:
-    found = [unit.get("margin") for unit in units]  # files from before there were margins have none
-    known = tuple(float(margin) for margin in found if margin is not None)
-    return known if known and len(known) == len(found) else None
 
 
 def _input_data(value: str | Image) -> str | dict[str, Any]:
@@ -138,20 +117,18 @@ def _input_data(value: str | Image) -> str | dict[str, Any]:
     return {"shape": list(value.pixels.shape), "pixels": value.pixels.tobytes()}
 
 
-def _input_of(value: str | dict[str, Any]) -> str | Image:
-    if isinstance(value, str):
-        return value
-    raw = value["pixels"]  # base64 from JSON, bytes from Arrow
-    pixels = np.frombuffer(base64.b64decode(raw) if isinstance(raw, str) else raw, dtype=np.uint8)
-    return Image(pixels.reshape(value["shape"]))
+_DEEPEST = 50
+"""Lists within lists of a spec: far more than any component has, and far less than Python can follow."""
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, depth: int = 0) -> Any:
     """JSON data of a spec's value. Numbers of numpy are welcome; what JSON cannot hold is refused by name."""
+    if depth > _DEEPEST:
+        raise InputError(f"a spec cannot be nested more than {_DEEPEST} levels deep")
     if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): _plain(part, depth + 1) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [_plain(part, depth + 1) for part in value]
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, str | int | float | bool):
@@ -184,6 +161,18 @@ def bad_line(path: Path, number: int, reason: str) -> StorageError:
     return StorageError(f"line {number} of {path} is not an explanation: {reason}", remedy=f"Remove the line. {_AGAIN}")
 
 
+def bad_spec_line(path: Path, number: int, reason: str) -> StorageError:
+    """A line that should say how scores were made. Without it, the explanations that refer to it mean nothing."""
+    remedy = f"Delete the file. {_AGAIN}"
+    return StorageError(f"line {number} of {path} is not a spec: {reason}", remedy=remedy)
+
+
+def bad_row(path: Path, number: int, reason: str) -> StorageError:
+    """A row of a Parquet file that another program has written or changed."""
+    remedy = f"Write it as the reference of explanation files says, or delete the file. {_AGAIN}"
+    return StorageError(f"row {number} of {path} is not an explanation: {reason}", remedy=remedy)
+
+
 def damaged(path: Path, reason: str) -> StorageError:
     """A Parquet file that lost its end, for example in a copy."""
     return StorageError(
@@ -198,7 +187,7 @@ def unreadable(path: Path, error: OSError) -> StorageError:
 
 def check_version(path: Path, version: Any) -> None:
     """Refuse a file whose rows this version might misread."""
-    if not isinstance(version, int):
+    if type(version) is not int or version < 1:
         raise not_ours(path)
     if version > VERSION:
         problem = f"{path} was written by a newer Veridical (file version {version}, this one reads up to {VERSION})"

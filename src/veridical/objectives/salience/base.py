@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
-from veridical.core.component import Component
+from veridical.core.component import Component, option
 from veridical.core.errors import UnsupportedError
+from veridical.core.stop_words import is_stop_word
 from veridical.core.values import Example
-from veridical.models import Classifier, Rows
+from veridical.models import Batch, Classifier
 
 WordPieces = npt.NDArray[np.int64]
 """The ids of a text's word pieces in their order, [n]: without special tokens, padding and held fields."""
@@ -23,11 +26,24 @@ Floats = npt.NDArray[np.float64]
 Scorer = Callable[[WordPieces], Floats]
 """Gives each piece of a text its score, [n] to [n]."""
 
+Words = Literal["all", "content"]
+"""Which words have a salience: all, or all but stop words and punctuation."""
+
 _AT_ONCE = 512
 
 
+@dataclass(frozen=True)
 class Salience(Component):
-    """Settings of a salience; `fitted` makes the function that scores texts, which may have seen the training data."""
+    """Settings of a salience; `fitted` makes the function that scores texts, which may have seen the training data.
+
+    Whoever asks for scores leaves out the words that the option `words` excludes: the function never sees them.
+    """
+
+    words: Words = option(
+        "all",
+        "Which words have salience: `all`, or `content`: then English stop words and punctuation count as if they were "
+        "not there, and have salience 0.",
+    )
 
     def fitted(self, corpus: Corpus) -> Scorer:
         """The function that scores texts."""
@@ -40,6 +56,7 @@ class Corpus:
 
     classifier: Classifier
     examples: Sequence[Example]
+    words: Words = "all"
 
     @cached_property
     def texts(self) -> list[WordPieces]:
@@ -61,17 +78,29 @@ class Corpus:
     def _rows(self) -> list[tuple[WordPieces, int]]:
         found: list[tuple[WordPieces, int]] = []
         for start in range(0, len(self.examples), _AT_ONCE):
-            rows = self.classifier.encode(list(self.examples[start : start + _AT_ONCE])).rows
-            found += zip(pieces_of(rows), (rows.owner + start).tolist(), strict=True)
+            batch = self.classifier.encode(list(self.examples[start : start + _AT_ONCE]))
+            pieces = pieces_of(batch, places_of(batch, self.words))
+            found += zip(pieces, (batch.rows.owner + start).tolist(), strict=True)
         return found
 
 
-def pieces_of(rows: Rows) -> list[WordPieces]:
-    """The word pieces of each row that belong to a unit."""
-    if "input_ids" not in rows.inputs:
+def places_of(batch: Batch, words: Words) -> Tensor:
+    """Where in each row the pieces of words stand, or of content words: [R, L] booleans."""
+    unit_of = batch.rows.unit_of
+    if words == "all" or not batch.live.any():
+        return unit_of >= 0
+    content = torch.zeros(batch.live.shape, dtype=torch.bool)  # [B, U]
+    for row, units in zip(content, batch.units, strict=True):
+        row[: len(units)] = torch.tensor([not is_stop_word(unit) for unit in units], dtype=torch.bool)
+    return content[batch.rows.owner].gather(1, unit_of.clamp(min=0)) & (unit_of >= 0)
+
+
+def pieces_of(batch: Batch, places: Tensor) -> list[WordPieces]:
+    """The word pieces of each row at some places [R, L]."""
+    if "input_ids" not in batch.rows.inputs:
         raise UnsupportedError("salience is that of word pieces, which images do not have")
-    ids, scored = rows.inputs["input_ids"].cpu().numpy(), (rows.unit_of >= 0).numpy()
-    return [row[which] for row, which in zip(ids, scored, strict=True)]
+    ids = batch.rows.inputs["input_ids"].cpu().numpy()
+    return [row[which] for row, which in zip(ids, places.numpy(), strict=True)]
 
 
 def remembering(score: Scorer) -> Scorer:

@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from veridical.explainers import Occlusion
-from veridical.explainers.attention import first_token_mean
+from veridical.explainers.attention import over_heads
 from veridical.masking import ERASERS, Case
 from veridical.models import Ability, Classifier, Rows
 from veridical.run.checks.finding import Finding, percent
@@ -90,15 +90,17 @@ ATTENTION = "attention to special tokens"
 
 
 def special_attention(case: Case) -> Finding:
-    """The share of the first token's attention that goes to special tokens and other positions without a unit."""
+    """The share of attention that goes to special tokens and other positions without a unit.
+
+    It is the attention of what the model's head reads: of the first token, or with mean pooling of all.
+    """
     if Ability.CLS_ATTENTIONS not in case.classifier.provides:
         return Finding(ATTENTION, "not possible", "The model shows no attention of a first token that sees everything.")
     shares = _shares(case)
     where = "special tokens" + (" and the held text" if getattr(case.classifier, "hold", None) else "")
     layers = " ".join(map(percent, shares))
-    meaning = (
-        f"In the last layer {percent(shares[-1])} of the first token's attention is on {where}; by layer {layers}."
-    )
+    whose = "all tokens'" if getattr(case.classifier, "pooling", "cls") == "mean" else "the first token's"
+    meaning = f"In the last layer {percent(shares[-1])} of {whose} attention is on {where}; by layer {layers}."
     details = {"layers": shares}
     if shares[-1] <= ATTENTION_LIMIT:
         return Finding(ATTENTION, "ok", meaning, "", shares[-1], ATTENTION_LIMIT, is_share=True, details=details)
@@ -114,7 +116,7 @@ def _shares(case: Case) -> list[float]:
         with torch.no_grad():
             output = case.classifier.run(rows, attentions=True)
         assert output.attentions is not None
-        layers = torch.stack([first_token_mean(output, weights, rows) for weights in output.attentions]).float().cpu()
+        layers = torch.stack([over_heads(output.as_read(each), rows) for each in output.attentions]).float().cpu()
         special = rows.unit_of < 0
         found.append((layers * special).sum(2) / layers.sum(2))
         return layers[-1]

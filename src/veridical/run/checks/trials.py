@@ -9,7 +9,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from veridical.core.errors import UnsupportedError, UsageError
+from veridical.core.errors import UnsupportedError
 from veridical.core.folders import has_weights
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import ERASERS, Case
@@ -62,15 +62,6 @@ def _on_trial(explainer: Explainer, case: Case, eraser: str | None) -> Explainer
     return cheap if eraser is None else cast("Explainer", replace(cast("Any", cheap), eraser=eraser))
 
 
-def variants_of(name: str) -> list[str]:
-    """Other options of a method that are tried out beside its default ones, as they are written."""
-    try:
-        explainer = EXPLAINERS.create(name)
-    except UsageError:  # it has no default options; its own trial tells what is missing
-        return []
-    return [EXPLAINERS.written(each) for each in getattr(explainer, "variants", tuple)()]
-
-
 def _gap(explainer: Explainer, case: Case, scores: Tensor) -> float:
     # The first of the shortest, so that it is also the first target of its example if that has several.
     shortest = min(range(len(case)), key=lambda index: len(case.batch.units[index]))
@@ -87,7 +78,7 @@ MISSING_LIMIT = 0.05
 def completeness(trial: Trial) -> Finding | None:
     """Whether the scores of a method add up as they should; None for a method that does not promise it."""
     measures = trial.scores.measures
-    if not {"residual", "difference"} <= measures.keys() or not getattr(trial.explainer, "adds_up", True):
+    if not {"residual", "difference"} <= measures.keys():
         return None
     residual, difference = (measures[name].abs().sum() for name in ("residual", "difference"))
     part = float(residual / difference) if difference else 0.0
