@@ -249,7 +249,7 @@ def test_methods_stand_in_the_order_they_are_named_whatever_the_folder_held(clas
 def test_a_wrong_file_leaves_nothing_behind(classifier, tmp_path):
     examples = load_data(DATA)
     made = explain(classifier, examples, "occlusion")
-    other = [replace(each, inputs={"text": "something else"}) for each in made]
+    other = [replace(each, inputs={"text": each.inputs["text"] + " or else"}) for each in made]
     for name, written in (("wrong", other), ("right", made)):
         with ExplanationWriter(tmp_path / f"{name}.jsonl") as writer:
             writer.write(written)

@@ -18,7 +18,7 @@ def test_a_good_model(veridical, trained):
     assert "no problems" in done.stdout
     for name in EXPLAINERS:
         assert f"  {name} " in done.stdout
-    assert "works, but scores do not add up" in done.stdout
+    assert "adds up, error" in done.stdout
     assert all(len(line) <= 100 for line in done.stdout.splitlines()[1:])
 
 
