@@ -1,19 +1,19 @@
 """Judging portions: what was measured is found again, under the name and for the data that it was measured for."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
-import torch
 
 from veridical import Classifier, Engine, Example, explain
 from veridical.audits.explanations import AuditExplanations
-from veridical.audits.measurement import MeasuringJob, averaged, measure_corpus, measure_documents
+from veridical.audits.measurement import MeasuringJob, _long, measure_corpus, measure_documents
 from veridical.audits.plan import corpus_tasks, document_tasks
 from veridical.audits.store import Journal
 from veridical.core.files import ExplanationWriter, spec_key
 from veridical.core.progress import Watch
 from veridical.core.values import Unit
-from veridical.metrics import METRICS, Measured
+from veridical.metrics import METRICS
 from veridical.run.handle import ModelHandle
 from veridical.run.job import EngineSettings
 
@@ -143,16 +143,49 @@ def test_a_floor_of_five_draws_is_found_again(journal, methods_of):
     assert (measured(journal, random), work > 0) == ((first, 0), True)
 
 
-def test_draws_without_a_number_do_not_count():
-    found = averaged(
-        [
-            Measured(torch.tensor([1.0, torch.nan]), torch.tensor([[1.0], [torch.nan]]), (0.5,), {"x": torch.ones(2)}),
-            Measured(torch.tensor([2.0, torch.nan]), torch.tensor([[3.0], [torch.nan]]), (0.5,), {"x": torch.zeros(2)}),
-            Measured(torch.tensor([torch.nan, 5.0]), torch.tensor([[torch.nan], [5.0]]), (0.5,), {"x": torch.zeros(2)}),
+def test_all_methods_of_a_document_have_the_same_ends(journal, methods_of):
+    """A search that misses the ends must not divide one method by another range than the next."""
+    text = Example("0", {"text": "a b c d e f g h"})
+    worth = {"a": 0.3, "b": -0.1, "c": 0.2, "d": -0.2, "e": 0.1, "f": -0.3, "g": 0.05, "h": -0.05}
+
+    def answer(texts):
+        sums = [
+            sum(worth.get(word, 0) for word in each.split()) + 0.4 * ("a" in each) * ("f" in each) for each in texts
         ]
+        return [[0.5 + each / 4, 0.5 - each / 4] for each in sums]
+
+    classifier = Classifier.load(answer, labels=["yes", "no"], name="mine")
+    some = [explain(classifier, [text], method, target="yes") for method in ("occlusion", "random", "lime(samples=40)")]
+    methods = [each for made in some for each in methods_of(made, [text], classifier)]
+    metric = "normalised-aopc(exact=0, beam=1, tried=1)"
+    alone = {}
+    for each in methods:
+        alone |= {(row.method, row.order): row for row in measured(journal, [each], metric, classifier, [text])[0]}
+    rows, asked = measured(journal, methods, metric, classifier, [text])
+    assert asked == 0  # what was measured alone is found again, and only put in relation
+    best, worst = (pick(row.details[end] for row in alone.values()) for pick, end in ((max, "best"), (min, "worst")))
+    for row in rows:
+        fall = alone[row.method, row.order].details["aopc"]
+        assert (row.details["best"], row.details["worst"], row.details["aopc"]) == (best, worst, fall)
+        assert row.value == pytest.approx((fall - worst) / (best - worst))
+    assert len({(row.details["best"], row.details["worst"]) for row in alone.values()}) > 1  # or this shows nothing
+
+
+@pytest.mark.parametrize(("documents", "told"), [(1, False), (100_000, True)])
+def test_a_long_time_is_said_before(documents, told, journal, explained):
+    said = []
+    job = job_of(journal, explained())
+    expected = job.expected(EXAMPLES)
+    assert list(expected) == [FALL]
+    assert bool(_long(Counter({FALL: documents * expected[FALL]}))) == told
+    measure_documents(
+        job, EXAMPLES, journal, engine=Engine(), watch=Watch(lambda each: said.append(each.note)), reasons={}
     )
-    assert (found.values.tolist(), found.curve.tolist(), found.steps) == ([1.5, 5.0], [[2.0], [5.0]], (0.5,))
-    assert found.details["x"].tolist() == [1.0, 1.0]  # of the first draw
+    assert not any("minutes" in note for note in said)
+
+
+def test_the_metric_that_takes_longest_is_named():
+    assert _long(Counter({"quick": 60.0, "slow": 540.0})) == "at most about 10 minutes, 90% of it slow"
 
 
 def test_an_error_of_the_model_is_reported_and_tried_again(journal, explained):

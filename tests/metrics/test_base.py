@@ -84,6 +84,18 @@ def test_every_metric_says_what_helps_to_choose_it():
         assert cls.needs <= set(Need)
 
 
+def test_draws_without_a_number_do_not_count():
+    found = Metric().mean(
+        [
+            Measured(torch.tensor([1.0, torch.nan]), torch.tensor([[1.0], [torch.nan]]), (0.5,), {"x": torch.ones(2)}),
+            Measured(torch.tensor([2.0, torch.nan]), torch.tensor([[3.0], [torch.nan]]), (0.5,), {"x": torch.zeros(2)}),
+            Measured(torch.tensor([torch.nan, 5.0]), torch.tensor([[torch.nan], [5.0]]), (0.5,), {"x": torch.zeros(2)}),
+        ]
+    )
+    assert (found.values.tolist(), found.curve.tolist(), found.steps) == ([1.5, 5.0], [[2.0], [5.0]], (0.5,))
+    assert found.details["x"].tolist() == [1.0, 1.0]  # of the first draw
+
+
 QUESTIONS = {
     "aopc": 1,
     "aopc(words=4, cumulative=true)": 4,
@@ -94,8 +106,10 @@ QUESTIONS = {
     "decision-flip(step=0.01)": 8 + 1,  # at least one word in each step
     "leave-one-out-tau": 8,
     "log-odds": 1,
-    "normalised-aopc": 8 + 2**8,
-    "normalised-aopc(exact=0, beam=2)": 8 + 2 * 8 * 9,
+    "normalised-aopc": 8 + 2 * 8 + 2 * (7 + 6 + 5 + 4 + 3 + 2 + 1),
+    "normalised-aopc(beam=2, tried=5)": 8 + 2 * 8 + 2 * 2 * (5 + 5 + 5 + 4 + 3 + 2 + 1),  # two orders, for both ends
+    "normalised-aopc(exact=8)": 8 + 2**8,
+    "normalised-aopc(exact=0, beam=1, tried=20)": 8 + 2 * 8 + 2 * 7 * 8 // 2,
     "normalised-aopc(most=4)": 4 + 2**4,
     "post-hoc-accuracy": 1,
     "prediction-agreement": 1,
@@ -111,7 +125,8 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("written", QUESTIONS)
 def test_the_most_questions_about_a_text_of_eight_words(written):
-    assert METRICS.create(written).questions(8) == QUESTIONS[written]
+    metric = METRICS.create(written)
+    assert metric.questions(8) + metric.questions_once(8) == QUESTIONS[written]
 
 
 @pytest.mark.parametrize("written", [each for each in QUESTIONS if "attack" not in each and "pos" not in each])

@@ -6,6 +6,7 @@ from itertools import permutations
 import pytest
 import torch
 
+from veridical import Classifier
 from veridical.core.values import Example
 from veridical.masking import Case
 from veridical.metrics import NormalisedAOPC, measure
@@ -57,7 +58,7 @@ def test_long_texts_go_in_groups_of_neighbours(case_of, any_model):
 
 def test_the_ends_are_found_once_for_all_methods(case_of, any_model):
     case = case_of(WORDS, any_model(WORDS, 0))
-    metric = NormalisedAOPC()
+    metric = NormalisedAOPC(exact=5)
     measure(metric, case, scores_for("abcde", WORDS))
     assert case.asked.item() - 1 == 2**5 - 1 + 5
     measure(metric, case, scores_for("edcba", WORDS))
@@ -101,3 +102,33 @@ def test_undefined_where_no_order_matters(case_of):
     assert math.isnan(measure(NormalisedAOPC(), case, torch.rand(1, 4)).values.item())
     by_count = case_of("abcd", lambda seen: 0.2 * len(seen) + 0.1)
     assert math.isnan(measure(NormalisedAOPC(), by_count, torch.rand(1, 4)).values.item())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_trying_few_words_finds_nearly_as_much_as_trying_all(seed):
+    """Words that act together by pairs: what a word is worth changes as others go, but not altogether."""
+    generator = torch.Generator().manual_seed(seed)
+    words = [f"w{at}" for at in range(14)]
+    own, pairs = torch.randn(14, generator=generator), 0.2 * torch.randn(14, 14, generator=generator)
+
+    def says(texts):
+        kept = torch.tensor([[word in text.split() for word in words] for text in texts], dtype=torch.float)
+        logits = kept @ own + ((kept @ pairs) * kept).sum(1)
+        return torch.stack([logits, -logits], 1).softmax(1).tolist()
+
+    case = Case.bind(Classifier.load(says, labels=["yes", "no"], name="pairs"), [Example.of(" ".join(words))])
+    scores = own[None].double()
+    few, every = (measure(NormalisedAOPC(tried=tried), case, scores).details for tried in (8, 14))
+    room = [(each["best"] - each["worst"]).item() for each in (few, every)]
+    assert room[0] >= 0.9 * room[1]
+
+
+def test_the_mean_of_draws_is_that_of_their_falls(case_of, any_model):
+    case = case_of(WORDS, any_model(WORDS, 1))
+    metric = NormalisedAOPC(exact=0, beam=1, tried=1)
+    draws = [measure(metric, case, scores_for(order, WORDS)) for order in ("abcde", "edcba", "cdeab")]
+    found = metric.mean(draws)
+    falls = [each.details["aopc"].item() for each in draws]
+    best, worst = (pick(each.details[end].item() for each in draws) for pick, end in ((max, "best"), (min, "worst")))
+    assert found.details["aopc"].item() == pytest.approx(sum(falls) / 3)
+    assert found.values.item() == pytest.approx((sum(falls) / 3 - worst) / (best - worst), abs=1e-5)

@@ -52,6 +52,7 @@ WRONG = {
     "normalised-aopc(exact=-1)": "exact is 0 or more and at most 12",
     "normalised-aopc(beam=0)": "beam is 1 or more and at most 50",
     "normalised-aopc(beam=1000000000)": "beam is 1 or more and at most 50",
+    "normalised-aopc(tried=0)": "tried is 1 or more and at most 200",
     "normalised-aopc(most=0)": "most is 1 or more and at most 200",
     "pos-importance(tagger=nltk)": "unknown tagger 'nltk'. There are: spacy",
     "post-hoc-accuracy(words=0)": COUNT.format("words"),
@@ -129,7 +130,7 @@ def test_in_python_wrong_values_are_refused_as_well() -> None:
 
 
 def test_the_largest_values_are_possible() -> None:
-    assert METRICS.create("normalised-aopc(exact=12, beam=50, most=200)") == NormalisedAOPC("delete", 12, 50, 200)
+    assert METRICS.create("normalised-aopc(exact=12, beam=50, most=200)") == NormalisedAOPC("delete", 12, 50, 8, 200)
     assert METRICS.create("comprehensiveness(ratios=1)") == Comprehensiveness(ratios=(1.0,))
 
 

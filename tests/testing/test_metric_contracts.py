@@ -7,7 +7,7 @@ import torch
 
 from veridical.core.errors import UnsupportedError
 from veridical.masking import Case
-from veridical.metrics import METRICS, CorpusMetric, Measured, Need, measure
+from veridical.metrics import METRICS, CorpusMetric, Measured, Metric, Need, measure
 from veridical.testing import (
     black_box,
     check_metric,
@@ -100,7 +100,7 @@ FAULTS = {
 
 
 @dataclass(frozen=True)
-class Broken:
+class Broken(Metric):
     """Breaks one clause of the contract at a time, so that the checks are seen to fail."""
 
     how: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from veridical.audits.explanations import Place, Reasons, Targets
 from veridical.audits.plan import MeasuringTask, digest
-from veridical.audits.record import FLOOR, Measurement
+from veridical.audits.record import FLOOR, Measurement, Order
 from veridical.audits.store import Journal
 from veridical.core.errors import InputError, ModelError, VeridicalError
 from veridical.core.progress import Watch
@@ -26,6 +27,10 @@ T = TypeVar("T")
 
 _OTHERWISE = "asked again, the model does not choose this target any more"
 """The last digits of an output may be others beside other texts, and a decision may depend on them."""
+
+
+_LONG = 90.0
+"""From so many seconds on, the time that judging will take is said before it starts."""
 
 
 @dataclass
@@ -53,7 +58,27 @@ class MeasuringJob(Job[MeasuredExample]):
 
     def passes(self, units: int) -> int:
         """The most model inputs that judging an example of so many units takes."""
-        return sum(task.draws * cast("Metric", task.metric).questions(units) for task in self.tasks)
+        return sum(self.passes_by_metric(units).values())
+
+    def passes_by_metric(self, units: int) -> Counter[str]:
+        """The same for each metric."""
+        found = Counter[str]()
+        for task in self.tasks:
+            metric = cast("Metric", task.metric)
+            if task.name not in found:
+                found[task.name] = metric.questions_once(units)
+            found[task.name] += task.draws * metric.questions(units)
+        return found
+
+    def expected(self, examples: Sequence[Example]) -> Counter[str]:
+        """About how many seconds of all cores each metric takes for some examples, at most: questions may be shared."""
+        classifier, cores = self.model.classifier, torch.get_num_threads()
+        found = Counter[str]()
+        for example in examples:
+            positions = classifier.positions(example)
+            for name, passes in self.passes_by_metric(positions).items():
+                found[name] += passes * classifier.seconds(positions) / cores  # type: ignore[assignment]
+        return found
 
     def documents(self, examples: Sequence[Example]) -> list[Place]:
         """Each example with each of its targets."""
@@ -85,7 +110,9 @@ class MeasuringJob(Job[MeasuredExample]):
         keys = task.keys(documents)
         ordered = [backwards(each, case.live) if task.order == "reversed" else each for each in scores]
         try:
-            measured = averaged([measure(cast("Metric", task.metric), case, each) for each in ordered])
+            metric = cast("Metric", task.metric)
+            found_of = [measure(metric, case, each) for each in ordered]
+            measured = metric.mean(found_of) if task.draws > 1 else found_of[0]
         except (InputError, ModelError) as error:
             if len(found) > 1:  # which of them cannot be measured is found by halves
                 raise
@@ -105,16 +132,6 @@ def _draws(task: MeasuringTask, case: Case) -> list[Tensor]:
     """The scores of a method, [B, U]; of the floor several, the first of which is the one that was written down."""
     more = [EXPLAINERS.create(f"{FLOOR}(seed={seed})") for seed in range(1, task.draws)]
     return [task.method.scores(case), *(each.scores(case).values for each in more)]
-
-
-def averaged(draws: Sequence[Measured]) -> Measured:
-    """The means of several draws, example by example; details, such as a class, are those of the first draw."""
-    curves = [each.curve for each in draws if each.curve is not None]
-    return replace(
-        draws[0],
-        values=torch.stack([each.values for each in draws]).nanmean(0),
-        curve=torch.stack(curves).nanmean(0) if curves else None,
-    )
 
 
 @dataclass(frozen=True)
@@ -155,6 +172,8 @@ def measure_documents(
     count = watch.counter("judging", len(examples))
     todo = [portion for portion in job.portions(examples) if job.missing(portion)]
     count(len(examples) - sum(map(len, todo)))
+    if told := _long(job.expected([example for portion in todo for example in portion])):
+        watch.note(told, is_result=True)
     errors: dict[str, VeridicalError] = {}
     results = Counting(journal, lambda portion: digest(*job.todo(portion)))(job, todo, watch)
     judged = len(examples) - sum(map(len, todo))
@@ -165,7 +184,60 @@ def measure_documents(
         judged += len(result.made)
         count(len(portion))
     known = journal.failures | {key: error.reason for key, error in errors.items()}
-    return [row for example in examples for row in _rows(job, example, journal, known, reasons)]
+    rows = [row for example in examples for row in _rows(job, example, journal, known, reasons)]
+    return in_relation(rows, {task.name: cast("Metric", task.metric) for task in job.tasks})
+
+
+def _long(expected: Counter[str]) -> str:
+    """How long judging will take, if a person may want to know that before; empty for a short time."""
+    seconds = expected.total()
+    if seconds < _LONG:
+        return ""
+    (name, most), *_ = expected.most_common(1)
+    part = f", {most / seconds:.0%} of it {name}" if len(expected) > 1 else ""
+    return f"at most about {seconds / 60:.0f} minutes{part}"
+
+
+def in_relation(rows: Sequence[Measurement], metrics: Mapping[str, Metric]) -> list[Measurement]:
+    """The rows of all methods and orders, after each metric has seen all of its own.
+
+    The journal has rows as they were before, which depend on nothing but themselves: so one more method is measured
+    alone, and all values are put in relation anew.
+    """
+    found = {(row.metric, row.method, row.order, row.document): row for row in rows}
+    documents = list(dict.fromkeys(row.document for row in rows))
+    for name, metric in metrics.items():
+        orders = list(dict.fromkeys(key[:3] for key in found if key[0] == name))
+        before = [_as_measured([found.get((*order, each)) for each in documents]) for order in orders]
+        for order, was, now in zip(orders, before, metric.together(before), strict=True):
+            if now is not was:
+                found |= _changed({at: found.get((*order, each)) for at, each in enumerate(documents)}, now)
+    return list(found.values())
+
+
+def _as_measured(rows: Sequence[Measurement | None]) -> Measured:
+    """Values and details of an order, by document; NaN where there are none."""
+    names = dict.fromkeys(name for row in rows if row for name in row.details)
+    return Measured(
+        values=torch.tensor([row.value if row else torch.nan for row in rows], dtype=torch.double),
+        details={
+            name: torch.tensor([row.details[name] if row else torch.nan for row in rows], dtype=torch.double)
+            for name in names
+        },
+    )
+
+
+def _changed(rows: Mapping[int, Measurement | None], now: Measured) -> dict[tuple[str, str, Order, str], Measurement]:
+    """The rows of an order, by their place among the documents, with other values and details."""
+    return {
+        (row.metric, row.method, row.order, row.document): replace(
+            row,
+            value=float(now.values[at]),
+            details={name: float(values[at]) for name, values in now.details.items()},
+        )
+        for at, row in rows.items()
+        if row
+    }
 
 
 def measure_corpus(

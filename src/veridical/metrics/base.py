@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar, Literal
 
@@ -77,12 +77,33 @@ class Metric(About):
     """Judges scores [B, U] of a case's units by asking the case, or by the examples' evidence."""
 
     def questions(self, units: int) -> int:
-        """The most questions about an example of so many units."""
+        """The most questions about an example of so many units, for each order that is judged."""
         raise NotImplementedError
+
+    def questions_once(self, units: int) -> int:
+        """The most questions beside these, which all orders of an example share."""
+        return 0
 
     def __call__(self, case: Case, scores: Tensor) -> Measured:
         """The metric of each example."""
         raise NotImplementedError
+
+    def mean(self, draws: Sequence[Measured]) -> Measured:
+        """The mean of several orders by chance; details, such as a class, are those of the first."""
+        curves = [each.curve for each in draws if each.curve is not None]
+        return replace(
+            draws[0],
+            values=torch.stack([each.values for each in draws]).nanmean(0),
+            curve=torch.stack(curves).nanmean(0) if curves else None,
+        )
+
+    def together(self, found: Sequence[Measured]) -> Sequence[Measured]:
+        """What was found for all orders of the same examples, once all of it is known; by default as it is.
+
+        For metrics whose values depend on what other orders reach. Values and details are NaN where an order was not
+        judged.
+        """
+        return found
 
 
 class CorpusMetric(About):

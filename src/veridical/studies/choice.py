@@ -151,7 +151,7 @@ def _best(candidates: Sequence[Candidate], metric: str, greater: bool) -> Candid
 
 CHOICE_FILE = "choice.json"
 
-METRIC = "normalised-aopc(exact=4, beam=1, most=8)"
+METRIC = "normalised-aopc(exact=4, most=8)"
 """What decides unless something else is said: values of models compare, and a text takes some 80 questions."""
 
 

@@ -38,7 +38,7 @@ REGEX = Study(
         "only-guidance": Variant(("regex(l2=0.0, l3=0.0)",), matched=False),
     },
     methods="scaled-attention, attention, deep-lift, integrated-gradients",
-    metrics="sufficiency, comprehensiveness, normalised-aopc(exact=4, beam=1, most=8)",
+    metrics="sufficiency, comprehensiveness, normalised-aopc(exact=4, most=8)",
     attack="attack",
     likeness_method="scaled-attention",
     presets={
@@ -57,9 +57,8 @@ REGEX = Study(
             seeds=(0, 1),
             schedule=Schedule(epochs=2, checks=1),
         ),
-        # On two cores, with 85 to 210 seconds for a plain epoch of all of SST-2 and 1.9 times as much with REGEX: some
-        # 3 hours of training, nearly half of them for the terms one by one, and some 3 hours of audits at about 1.5
-        # seconds a sentence.
+        # On two idle cores, with 110 seconds for a plain epoch of all of SST-2 and 1.9 times as much with REGEX: some 4
+        # hours, a third of them for the terms one by one.
         "cpu": Preset(
             (
                 StudyData(

@@ -126,7 +126,7 @@ def _check_asking(metric: Metric, classifier: Classifier, examples: list[Example
     scores = Random().scores(case).values
     found = measure_scores(metric, case, scores)
     for units, asked in zip(case.batch.units, (case.asked - 1).tolist(), strict=True):
-        most = metric.questions(len(units))
+        most = metric.questions(len(units)) + metric.questions_once(len(units))
         assert asked <= most, f"{asked} questions were asked about {len(units)} units, at most {most} were said"
     if metric.ranks:
         # Four times a float is exact, so that no tie is made or broken.
