@@ -213,8 +213,8 @@ class NormalisedAOPC(Metric):
     )
     tried: Annotated[int, Within(1, 200)] = option(
         8,
-        "How many words each order tries next: those that did most when they were tried last. Of 20 words, 8 find 98% "
-        "of the range that a beam of 5 finds by trying all of them, with a fifth of the questions.",
+        "How many words each order tries next, those that did most when they were tried last; of 20 words, 8 find 98% "
+        "of the range that five times as many questions find.",
     )
     most: Annotated[int, Within(1, 200)] = option(
         20,
