@@ -337,7 +337,7 @@ def test_an_unknown_size_is_named(tmp_path):
 
 @pytest.mark.parametrize("study", STUDIES.values(), ids=list(STUDIES))
 def test_studies_name_things_that_exist(study):
-    assert set(study.presets) == {"smoke", "cpu", "full"}
+    assert {"smoke", "cpu", "full"} <= set(study.presets)
     for size, preset in study.presets.items():
         assert set(preset.variants) <= set(study.variants)
         for variant in study.in_size(size).variants.values():

@@ -57,8 +57,8 @@ REGEX = Study(
             seeds=(0, 1),
             schedule=Schedule(epochs=2, checks=1),
         ),
-        # On two idle cores, with 110 seconds for a plain epoch of all of SST-2 and 1.9 times as much with REGEX: some 4
-        # hours, a third of them for the terms one by one.
+        # The three sizes for two cores, of which an epoch of all of SST-2 takes 110 seconds, and 1.9 times as much with
+        # REGEX: about an hour and a half each.
         "cpu": Preset(
             (
                 StudyData(
@@ -71,25 +71,21 @@ REGEX = Study(
                     elsewhere={"imdb": "imdb:test[100@0]"},
                     settings={"max_length": 64},
                 ),
-                # Each term alone and each left out, which takes 24 models: on a part of the data.
+            ),
+            schedule=Schedule(epochs=3, batch_size=32),
+        ),
+        # Each term alone and each left out takes 24 models: on a part of the data.
+        "cpu-terms": Preset(
+            (
                 StudyData(
-                    "sst2-part",
-                    "sst2",
-                    Sizes(2000, 300, 600),
-                    audited=150,
-                    attacked=100,
-                    settings={"max_length": 64},
-                    schedule=Schedule(epochs=3, batch_size=16),
+                    "sst2-part", "sst2", Sizes(2000, 300, 600), audited=300, attacked=100, settings={"max_length": 64}
                 ),
-                StudyData(
-                    "trec",
-                    "trec",
-                    Sizes(1500, 300, 500),
-                    variants=_PUBLISHED,
-                    audited=100,
-                    attacked=100,
-                    schedule=Schedule(epochs=3, batch_size=16),
-                ),
+            ),
+            schedule=Schedule(epochs=3, batch_size=16),
+        ),
+        "cpu-others": Preset(
+            (
+                StudyData("trec", "trec", Sizes(1500, 300, 500), variants=_PUBLISHED, audited=100, attacked=100),
                 StudyData(
                     "ag_news",
                     "ag_news",
@@ -98,10 +94,9 @@ REGEX = Study(
                     audited=60,
                     attacked=60,
                     settings={"max_length": 64},
-                    schedule=Schedule(epochs=3, batch_size=16),
                 ),
             ),
-            schedule=Schedule(epochs=3, batch_size=32),
+            schedule=Schedule(epochs=3, batch_size=16),
         ),
         "full": Preset(
             (

@@ -64,8 +64,9 @@ SALOSS = Study(
             schedule=Schedule(epochs=2, checks=1),
             tune_on=8,
         ),
-        # On two idle cores, with 110 seconds for an epoch of all of SST-2: some 3 hours, half of them for the 14 models
-        # on SST-2 (2 of them for tuning, and at most 2 more where the smallest weight does best).
+        # The three sizes for two cores, of which an epoch of all of SST-2 takes 110 seconds: two hours for the first,
+        # with 14 models, 2 of them for tuning, and at most 2 more where the smallest weight does best; an hour for each
+        # of the others.
         "cpu": Preset(
             (
                 StudyData(
@@ -77,16 +78,28 @@ SALOSS = Study(
                     elsewhere={"imdb": "imdb:test[40@0]"},
                     settings={"max_length": 64},
                 ),
-                # Another target, and another pooling: on a part of the data.
+            ),
+            schedule=Schedule(epochs=3, batch_size=32),
+            tune_on=200,
+        ),
+        # Another target and another pooling: on a part of the data.
+        "cpu-targets": Preset(
+            (
                 StudyData(
                     "sst2-part",
                     "sst2",
                     Sizes(2000, 300, 600),
-                    variants=("plain", "chi2", "plain-mean", "saloss-mean"),
+                    variants=("plain", "content", "chi2", "plain-mean", "saloss-mean"),
                     audited=300,
                     settings={"max_length": 64},
-                    schedule=Schedule(epochs=3, batch_size=16),
                 ),
+            ),
+            schedule=Schedule(epochs=3, batch_size=16),
+            tune_on=200,
+            variants={"content": _weighted("textrank(words=content)", matched=False)},
+        ),
+        "cpu-others": Preset(
+            (
                 StudyData("trec", "trec", Sizes(1500, 300, 500), variants=_PUBLISHED, audited=100, ratio=0.2),
                 StudyData(
                     "ag_news",
@@ -95,10 +108,9 @@ SALOSS = Study(
                     variants=("plain", "saloss"),
                     audited=60,
                     settings={"max_length": 64},
-                    schedule=Schedule(epochs=3, batch_size=16),
                 ),
             ),
-            schedule=Schedule(epochs=3, batch_size=32),
+            schedule=Schedule(epochs=3, batch_size=16),
             tune_on=200,
         ),
         "full": Preset(
