@@ -68,7 +68,7 @@ REGEX = Study(
                     variants=_PUBLISHED,
                     audited=300,
                     attacked=300,
-                    elsewhere={"imdb": "imdb:test[100@0]"},
+                    elsewhere={"imdb": "imdb:test[50@0]"},
                     settings={"max_length": 64},
                 ),
             ),
