@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -171,9 +172,7 @@ class _AuditJob:
     def _explain_by(self, job: ExplainJob, name: str, examples: Sequence[Example], kept: AuditExplanations) -> bool:
         """Explain what is missing; a method that turns out to be impossible is left out."""
         try:
-            counting = Counting(
-                self.journal, lambda portion: digest(job.key, *(f"{each.id} {content_of(each)}" for each in portion))
-            )
+            counting = Counting(self.journal, partial(_portion_key, job))
             done = explain_into(kept, job, examples, engine=self.engine, runner=counting, watch=self.watch)
         except UnsupportedError as error:
             self.skipped[name] = error.problem
