@@ -16,8 +16,8 @@ def reproduce(
     preset: Annotated[
         str,
         typer.Option(
-            help="The size: smoke (a minute or two), cpu (one data set, hours on two cores), cpu-others (parts of other "
-            "data), full (all data, BERT; for a GPU); saloss also has cpu-targets, regex cpu-terms."
+            help="The size: smoke (a minute or two), cpu (one data set, hours on two cores), cpu-others (parts of "
+            "other data), full (all data, BERT; for a GPU); saloss also has cpu-targets, regex cpu-terms."
         ),
     ] = "cpu",
     out: Annotated[str | None, typer.Option(help="Folder for models and audits; default: runs/PAPER-PRESET.")] = None,
