@@ -24,6 +24,7 @@ from veridical.core.storage import (
     cannot_write,
     escape,
     is_whole,
+    path_of,
     read_json,
     replacing,
     unescape,
@@ -210,7 +211,7 @@ def save_audit(audit: Audit, folder: Path) -> None:
 
 def load_audit(folder: str | os.PathLike[str]) -> Audit:
     """Read an audit's folder."""
-    path = Path(folder)
+    path = path_of(folder, "an audit's folder", "audit(..., out=FOLDER) writes one.")
     told, rows = _record(path), _load_rows(path / ROWS)
     try:
         return _audit(told, rows)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from veridical.core.errors import ModelError, UsageError
 from veridical.core.values import PAIR, TEXT, Example, Unit
@@ -161,7 +161,7 @@ class BlackBox(Classifier):
             answer = np.asarray(given.detach().cpu() if isinstance(given, Tensor) else given, dtype=np.float64)
         except Exception as error:  # whatever other people's code raises
             problem = f"{self.name} failed on {_some(texts)}: {type(error).__name__}: {error}"
-            raise ModelError(problem, remedy=_CONTRACT) from error
+            raise ModelError(problem, remedy=_MODULE if isinstance(self.function, nn.Module) else _CONTRACT) from error
         if answer.ndim not in (1, 2) or len(answer) != len(texts):
             raise ModelError(f"{self.name} gave an array of shape {answer.shape} for {_some(texts)}", remedy=_CONTRACT)
         values = answer if answer.ndim == 2 else answer[:, None]
@@ -191,10 +191,16 @@ class BlackBox(Classifier):
 _CONTRACT = (
     "It gets a list of texts (of tuples, for pairs) and gives one row of probabilities, or one number, for each."
 )
+_MODULE = (
+    "A module that reads numbers needs a tokenizer: give a Hugging Face model with tokenizer=..., or a function that "
+    "gets a list of texts, tokenizes them, runs the module and gives a row of probabilities for each."
+)
 _ROUNDING = 1e-3
 
 
 def _checked(labels: Sequence[str], several: bool) -> tuple[str, ...]:
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise UsageError(f"labels cannot be {labels!r:.60}", remedy='Give a list of names, such as ["ham", "spam"].')
     names = tuple(str(label) for label in labels)
     if (len(names) == 1 and not several) or len(set(names)) < len(names):
         raise UsageError(

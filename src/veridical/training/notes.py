@@ -1,4 +1,4 @@
-"""What somebody should know of a training beside its figures: few steps, a dev figure of chance, or that it diverged."""
+"""What somebody should know of a training beside its figures: few steps, a figure of chance, or that it diverged."""
 
 from __future__ import annotations
 
