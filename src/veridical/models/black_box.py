@@ -14,6 +14,7 @@ from veridical.core.errors import ModelError, UsageError
 from veridical.core.values import PAIR, TEXT, Example, Unit
 from veridical.models.batch import Batch, Output, Rows
 from veridical.models.classifier import Ability, Classifier
+from veridical.models.function_hash import function_hash
 from veridical.models.text_rows import FIELDS, check_hold, check_texts, word_spans
 
 _MASKED = -2
@@ -33,7 +34,8 @@ class BlackBox(Classifier):
 
     Its parts are words: erased words are taken out of the string, or replaced by `mask_text`. Methods that need
     gradients or attentions are refused. With `multi_label` each probability stands for itself, and all labels
-    that reach the `threshold` are chosen.
+    that reach the `threshold` are chosen. In files a model is known by its `name`, or else by the function's own name
+    and a hash of its code: a job that goes on takes another function for another model.
 
     >>> Classifier.load(pipeline.predict_proba, labels=["ham", "spam"])
     """
@@ -58,11 +60,14 @@ class BlackBox(Classifier):
         self.function = function
         self.hold = hold
         self.mask_text = mask_text
-        self.name = name or getattr(function, "__qualname__", type(function).__name__)
+        self.name = name or _usual_name(function)
+        # Whoever gives a name says by it which model this is, also if the function was changed a little.
+        self.fingerprint = None if name else function_hash(function)
         self.labels = self._try_out() if labels is None else _checked(labels, several=multi_label)
 
     def describe(self) -> dict[str, Any]:
         told = {"kind": self.kind, "name": self.name, "units": "word", "hold": self.hold, "mask_text": self.mask_text}
+        told |= {"fingerprint": self.fingerprint} if self.fingerprint else {}
         return told | ({"task": str(self.task), "threshold": self.threshold} if self.is_multi_label else {})
 
     def encode(self, examples: Sequence[Example]) -> Batch:
@@ -196,6 +201,13 @@ _MODULE = (
     "gets a list of texts, tokenizes them, runs the module and gives a row of probabilities for each."
 )
 _ROUNDING = 1e-3
+
+
+def _usual_name(function: Callable[[list[Any]], Any]) -> str:
+    owner = getattr(function, "__self__", None)
+    if hasattr(owner, "predict_proba"):
+        return type(owner).__name__  # an estimator is better known than its method
+    return str(getattr(function, "__qualname__", type(function).__name__))
 
 
 def _checked(labels: Sequence[str], several: bool) -> tuple[str, ...]:

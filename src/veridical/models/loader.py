@@ -44,8 +44,7 @@ def load(source: Any, **settings: Any) -> Classifier:
         told = {} if source.tokenizer is None else {"tokenizer": source.tokenizer}
         return _from_model(source.model, {**told, **settings})
     if hasattr(source, "predict_proba"):
-        told = {"labels": [str(label) for label in source.classes_], "name": type(source).__name__}
-        return _black_box(source.predict_proba, {**told, **settings})
+        return _black_box(source.predict_proba, {"labels": [str(label) for label in source.classes_], **settings})
     if callable(source):
         return _black_box(source, settings)
     raise UsageError(
