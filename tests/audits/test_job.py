@@ -269,6 +269,11 @@ def test_times_of_less_than_nothing_are_refused(classifier):
         audit(classifier, ["a good day"], "occlusion", FLIP, timed=-1)
 
 
+def test_times_of_no_number_are_refused(classifier):
+    with pytest.raises(UsageError, match="times cannot be taken of 'all' documents"):
+        audit(classifier, ["a film"], timed="all")
+
+
 def test_an_audit_of_nothing_is_refused(classifier):
     with pytest.raises(UsageError, match="there is no method to audit"):
         audit(classifier, ["a good day"], "", FLIP)

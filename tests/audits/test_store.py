@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from veridical.audits import Document
+from veridical.audits.statistics.comparison import compare
 from veridical.audits.statistics.findings import Agreement
 from veridical.audits.store import AUDIT_FILE, ROWS, load_audit, save_audit
-from veridical.core.errors import InputError, StorageError
+from veridical.core.errors import InputError, StorageError, VeridicalError
 
 
 @pytest.fixture
@@ -53,6 +54,47 @@ def test_a_record_without_a_part_is_damaged(made, tmp_path, field):
     del told[field]
     (tmp_path / AUDIT_FILE).write_text(json.dumps(told))
     with pytest.raises(StorageError, match=f"audit.json is damaged: '{field}'. Run the audit again"):
+        load_audit(tmp_path)
+
+
+ODD = [None, True, -1, 1.5, 10**400, "x", [], {}, [1], {"a": 1}, [[]]]
+
+
+def places(told, at=()):
+    """The way to each part of a JSON value, and of the first two of each list."""
+    parts = told.items() if isinstance(told, dict) else enumerate(told[:2]) if isinstance(told, list) else ()
+    for key, part in parts:
+        yield (*at, key)
+        yield from places(part, (*at, key))
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: f"{odd!r:.10}")
+def test_a_record_that_somebody_changed_is_used_or_refused(made, tmp_path, odd):
+    """Never a traceback: whatever stands in a place, the audit is damaged, or everything can be computed from it."""
+    save_audit(made, tmp_path)
+    whole = (tmp_path / AUDIT_FILE).read_text()
+    refused = 0
+    for way in places(json.loads(whole)):
+        told = part = json.loads(whole)
+        for key in way[:-1]:
+            part = part[key]
+        part[way[-1]] = odd
+        (tmp_path / AUDIT_FILE).write_text(json.dumps(told))
+        try:
+            found = load_audit(tmp_path)
+            assert found.summary.verdict
+            assert found._repr_html_()
+            compare(made, found)
+        except VeridicalError:
+            refused += 1
+    assert refused > 10
+
+
+def test_curves_of_another_length_are_refused(made, tmp_path):
+    curves = tuple(replace(row, curve=(0.5, 0.25)) for row in made.rows)
+    steps = tuple(replace(metric, steps=(0.1, 0.2, 0.5)) for metric in made.metrics)
+    save_audit(replace(made, rows=curves, metrics=steps), tmp_path)
+    with pytest.raises(StorageError, match="its metrics have other steps than the curves in rows.parquet"):
         load_audit(tmp_path)
 
 

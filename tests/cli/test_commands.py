@@ -154,6 +154,18 @@ def test_bad_examples_are_reported_and_the_rest_is_done(veridical, trained, tmp_
     assert "half of a surrogate pair" in done.stdout
 
 
+def test_precision_and_units_are_written_into_the_spec(veridical, trained, tmp_path):
+    path = tmp_path / "why.jsonl"
+    asked = ["explain", trained, "--data", "planted(length=8):test[:2]", "--out", path, "--method", "gradient"]
+    for flags in ([], ["--bf16"], ["--units", "token"]):
+        assert veridical(*asked, *flags).returncode == 0
+    rows = list(read(path))
+    specs = [(row.spec["precision"], row.spec["model"]["units"]) for row in rows[::2]]
+    assert specs == [("fp32", "word"), ("bf16", "word"), ("fp32", "token")]
+    assert rows[0].scores != rows[2].scores
+    assert rows[0].scores == pytest.approx(rows[2].scores, rel=0.1)  # bfloat16 has eight bits
+
+
 def test_a_failing_example_is_said_again_without_asking_the_model(veridical, trained, tmp_path):
     lines = [{"text": "a good day"}, {"text": " "}]
     (tmp_path / "mine.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n")

@@ -76,6 +76,7 @@ def test_units_lie_within_their_input(unit: Unit) -> None:
         ({"target": None}, "the target is None, and not a text"),
         ({"label": math.nan}, "the label is nan"),
         ({"label": ["a"]}, "the label is .'a'."),
+        ({"probabilities": {"pos": -0.5}}, "the probability of 'pos' is -0.5, and not between 0 and 1"),
         ({"probabilities": {"pos": "1"}}, "of the probabilities, 'pos' is '1', and not a number by name"),
         ({"inputs": {"text": b"good film"}}, "the input 'text' is b'good film', and neither a text nor an image"),
         ({"scores": ("1",)}, "the score of 'good' is '1'"),

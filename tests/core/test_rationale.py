@@ -43,8 +43,7 @@ def test_shares_are_rounded_up_but_not_by_dust(ratio, units, count):
 
 def test_words_that_touch_still_do():
     text = "Don't miss it, ever."
-    units = [Unit("text", (0, 3), "Don"), Unit("text", (3, 5), "'t"), Unit("text", (11, 13), "it")]
-    assert joined([*units, Unit("text", (13, 14), ",")]) == "Don't it,"
-    assert joined(units[1:]) == "'t it"
+    units = [Unit("text", span, text[slice(*span)]) for span in ((0, 3), (3, 5), (11, 13), (13, 14))]
+    assert joined(units) == "Don't it,"
+    assert joined(units[1:3]) == "'t it"
     assert joined([]) == ""
-    assert text[0:5] == "Don't"

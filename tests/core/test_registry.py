@@ -139,12 +139,17 @@ def test_an_object_is_checked_as_well(things):
         things.create(Loose(0))
 
 
-@pytest.mark.parametrize(
-    ("given", "shown"), [(3, "int 3"), (None, "NoneType None"), (Plain, "the class Plain"), (["plain"], "list")]
-)
+@pytest.mark.parametrize(("given", "shown"), [(3, "int 3"), (None, "NoneType None"), (["plain"], "list")])
 def test_what_is_no_component_is_refused(things, given, shown):
     with pytest.raises(UsageError, match=rf"{shown}.* cannot be used as thing. Give a name, a folder, or an object"):
         things.create(given)
+
+
+def test_a_class_is_no_object(things):
+    with pytest.raises(
+        UsageError, match=r"the class Plain cannot be used as thing. Give an object of it, as Plain\(\)"
+    ):
+        things.create(Plain)
 
 
 def test_an_option_that_has_no_default_must_be_given():

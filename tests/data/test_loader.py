@@ -108,3 +108,14 @@ def test_nothing_is_said_where_chance_or_the_data_explain_one_class(
     write: Write, counts: dict[str, int], subset: str
 ) -> None:
     load(f"{sorted_by_class(write, counts)}{subset}")  # a warning would be an error here
+
+
+def test_a_path_may_be_an_object(write: Write) -> None:
+    path = write("mine.csv", "text,label\na,x\nb,y\n")
+    assert load(path) == load(str(path))
+
+
+@pytest.mark.parametrize("name", [None, 5, ["planted"], b"planted"])
+def test_what_is_no_name_is_refused(name: object) -> None:
+    with pytest.raises(UsageError, match="cannot read the data name .*A name is SOURCE"):
+        load(name)  # type: ignore[arg-type]

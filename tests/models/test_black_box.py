@@ -192,5 +192,15 @@ def test_settings_are_checked() -> None:
         BlackBox(length, ["a", "b"], hold="premise")
     with pytest.raises(UsageError, match="cannot be told apart: a, a"):
         BlackBox(length, ["a", "a"])
+    with pytest.raises(UsageError, match="unknown setting of black-box models 'label'. Did you mean 'labels'"):
+        Classifier.load(length, label=["a", "b"])
+    for labels in (3, "ab"):
+        with pytest.raises(UsageError, match=f"labels cannot be {labels!r}. Give a list of names"):
+            Classifier.load(length, labels=labels)
     with pytest.raises(UsageError, match="cannot make a classifier of int"):
         Classifier.load(3)
+
+
+def test_a_module_that_reads_numbers_is_told_what_is_missing() -> None:
+    with pytest.raises(ModelError, match="Linear failed on 'a text': .*A module that reads numbers needs a tokenizer"):
+        Classifier.load(torch.nn.Linear(2, 2))

@@ -5,11 +5,25 @@ import copy
 import pytest
 import torch
 
-from veridical import Classifier, audit, explain, predict
+from veridical import Classifier, audit, check, explain, predict
 from veridical.testing.families import family
 
 TEXTS = ["a lousy film", "a superb film and charming", "it was boring"]
-METHODS = ["attention", "scaled-attention", "gradient", "input-x-gradient", "integrated-gradients", "deep-lift", "lrp"]
+METHODS = [
+    "attention",
+    "attention-last-layer",
+    "attention-all-layers",
+    "scaled-attention",
+    "gradient",
+    "input-x-gradient",
+    "integrated-gradients",
+    "deep-lift",
+    "deep-shap(background='planted:train[:3]')",
+    "lrp",
+    "occlusion",
+    "kernel-shap",
+    "learned-mask(size=16)",
+]
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +54,8 @@ def test_an_audit_says_which_weights_it_judged(full, half):
     assert found.model["dtype"] == str(half.model.dtype).removeprefix("torch.")
     assert "dtype" not in full.describe()
     assert len(found.values("decision-flip", "occlusion")) == len(TEXTS)
+
+
+def test_a_check_finds_no_method_that_fails(half):
+    found = {each.name: each.meaning for each in check(half, TEXTS).methods if each.verdict == "problem"}
+    assert not found

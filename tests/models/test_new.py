@@ -102,3 +102,12 @@ def test_nothing_is_started_from_nothing(tmp_path: Path) -> None:
         start(str(tmp_path), TEXTS, ("a", "b"))
     with pytest.raises(ModelError, match="no folder"):
         Classifier.load(tmp_path / "not" / "there")
+
+
+@pytest.mark.parametrize("precision", [torch.float16, torch.bfloat16], ids=str)
+def test_weights_of_half_precision_are_trained_in_full(precision: torch.dtype, tmp_path: Path) -> None:
+    half = family("bert")
+    half.model.to(precision)
+    half.save(tmp_path)
+    assert Classifier.load(tmp_path).model.dtype == precision  # and explained as they are
+    assert {values.dtype for values in start(str(tmp_path), TEXTS, ("a", "b")).model.parameters()} == {torch.float32}

@@ -95,3 +95,27 @@ def test_the_wrong_one_of_many_is_named(given, place):
 def test_rows_without_a_text_say_what_they_have():
     with pytest.raises(UsageError, match="no text: their columns are review, stars. Call the column `text`"):
         as_examples([{"review": "good", "stars": 5}])
+
+
+def test_columns_are_a_table_too():
+    columns = {name: [row[name] for row in ROWS] for name in ("text", "label", "id")}
+    assert as_examples(columns) == as_examples(ROWS)
+    with pytest.raises(UsageError, match="the columns are not equally long: text 2, label 1"):
+        as_examples({"text": ["a", "b"], "label": ["x"]})
+
+
+@pytest.mark.parametrize("name", ["planted:test[:6]", "reviews:dev", "planted(length=9)", "{folder}/mine.csv"])
+def test_the_name_of_data_is_no_text_unless_it_stands_in_a_list(name, tmp_path):
+    (tmp_path / "mine.csv").write_text("text\na film\n", encoding="utf-8")
+    name = name.format(folder=tmp_path)
+    with pytest.raises(UsageError, match="is the name of data, and no text to classify. load_data"):
+        as_examples(name)
+    assert as_examples([name])[0].inputs["text"] == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["planted", "reviews: good", "nothing.csv", "see planted:test", "a [:6]", "x(" * 5000, "nul\0.csv", "reviews:x"],
+)
+def test_other_texts_are_texts(text):
+    assert as_examples(text)[0].inputs["text"] == text

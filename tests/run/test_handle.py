@@ -22,7 +22,9 @@ def test_a_handle_is_made_of_whatever_is_a_model(classifier, trained):
 
 def test_what_cannot_be_fingerprinted_is_known_by_its_name():
     model, _ = black_box()
-    assert ModelHandle.of(model).fingerprint == model.describe()["name"]
+    named = Classifier.load(model.function, labels=model.labels, name="my service")
+    assert ModelHandle.of(named).fingerprint == "my service"
+    assert ModelHandle.of(model).fingerprint == model.describe()["fingerprint"]
 
 
 def test_it_is_described_once_and_as_it_was(classifier):

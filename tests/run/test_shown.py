@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from veridical import Classifier, audit, check, explain
+import veridical
+from veridical import Classifier, audit, check, explain, read, summarise
 from veridical.audits.statistics.comparison import compare
 from veridical.core.errors import UsageError
 
@@ -87,5 +88,17 @@ def test_unknown_names_are_refused_with_the_nearest(audited, names, near):
     for ask in (audited.values, audited.curves):
         with pytest.raises(UsageError, match=re.escape(f"Did you mean '{near}'")):
             ask(*names)
+    with pytest.raises(UsageError, match=re.escape("unknown method of this audit ['occlusion']")):
+        audited.values(FLIP, ["occlusion"])
     with pytest.raises(UsageError, match="unknown metric of this summary 'x'"):
         audited.summary.table("x")
+
+
+def test_what_is_no_audit_or_no_path_of_one_is_refused(audited):
+    with pytest.raises(UsageError, match="None is no audit"):
+        summarise(None)
+    for given in (audited, 5, None):
+        with pytest.raises(UsageError, match="is no path of an audit's folder. audit"):
+            veridical.compare(given, given)
+    with pytest.raises(UsageError, match="5 is no path of a file of explanations"):
+        read(5)

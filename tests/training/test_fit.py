@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from torch import nn
 from transformers import TrainerCallback
 
-from veridical.core.errors import InputError, UnsupportedError, UsageError
+from veridical.core.errors import InputError, ModelError, UnsupportedError, UsageError
 from veridical.core.values import Example
 from veridical.data import load
 from veridical.masking import Case, Engine
@@ -229,6 +229,38 @@ def test_a_better_figure_beats_a_lower_loss(data, tmp_path):
     fitted = fit(begin(data), Judging(step=-1.0), data[0][:64], data[1][:20], tmp_path, schedule)
     losses = [line["eval_loss"] for line in fitted.history if "eval_loss" in line]
     assert fitted.dev["loss"] == losses[0] > min(losses)
+
+
+@dataclass(frozen=True)
+class Diverging:
+    """An objective whose loss is no number from a step on; its dev figure is the better the later."""
+
+    after: int
+    steps: list = field(default_factory=list)
+    looks: list = field(default_factory=list)
+    needs = frozenset()
+
+    def evaluate(self, classifier, examples):
+        self.looks.append(0)
+        return {"turns": len(self.looks)}
+
+    def __call__(self, case):
+        self.steps.append(0)
+        return {"fit": CrossEntropy()(case)["cross_entropy"] * (1 if len(self.steps) <= self.after else torch.nan)}
+
+
+def test_a_training_that_diverges_stops_and_keeps_what_was_best_before(data, tmp_path):
+    schedule, classifier = Schedule(epochs=9, checks=1, metric="turns"), begin(data)
+    fitted = fit(classifier, Diverging(after=5), data[0][:64], data[1][:20], tmp_path, schedule)
+    assert [line["step"] for line in fitted.history if "eval_loss" in line] == [2, 4, 6]
+    assert fitted.dev["turns"] == [line["eval_turns"] for line in fitted.history if "eval_turns" in line][1]
+    assert all(values.isfinite().all() for values in classifier.model.parameters())
+    assert "training diverged and was stopped at step 6: the dev loss was not a number" in " ".join(fitted.notes)
+
+
+def test_a_training_that_never_was_a_number_is_an_error(data, tmp_path):
+    with pytest.raises(ModelError, match="training diverged: the dev loss is not a number. Lower the learning rates"):
+        fit(begin(data), Diverging(after=0), data[0][:64], data[1][:20], tmp_path, Schedule(epochs=3, checks=1))
 
 
 def test_a_folder_that_was_moved_still_has_its_best_checkpoint(data, tmp_path):

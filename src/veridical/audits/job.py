@@ -88,9 +88,9 @@ def audit(
     files = [Path(explanations)] if isinstance(explanations, str | PathLike) else [*map(Path, explanations)]
     if not given:
         raise InputError("there is nothing to audit", remedy="Give at least one example.")
-    if timed < 0:
+    if not isinstance(timed, int) or timed < 0:
         raise UsageError(
-            f"times cannot be taken of {timed} documents", remedy="Give a number of documents, 0 for none."
+            f"times cannot be taken of {timed!r} documents", remedy="Give a number of documents, 0 for none."
         )
     is_blank = isinstance(methods, str) and not methods.strip()
     explainers, people = ([], False) if is_blank else methods_of(methods)

@@ -6,13 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veridical.core.component import unknown
-from veridical.core.values import Label, gives_labels
+from veridical.core.errors import UsageError
+from veridical.core.values import Label, gives_labels, short
 
 if TYPE_CHECKING:
     from veridical.audits.statistics.findings import Agreement, Summary
@@ -163,17 +164,11 @@ class Audit:
 
     def metric(self, name: str) -> AuditedMetric:
         """The metric of that name, or an error with the nearest one."""
-        known = {each.name: each for each in self.metrics}
-        if name not in known:
-            raise unknown("metric of this audit", name, known)
-        return known[name]
+        return _named("metric", name, self.metrics)
 
     def method(self, name: str) -> AuditedMethod:
         """The method of that name, or an error with the nearest one."""
-        known = {each.name: each for each in self.methods}
-        if name not in known:
-            raise unknown("method of this audit", name, known)
-        return known[name]
+        return _named("method", name, self.methods)
 
     def example_of(self, document: Document) -> str:
         """The id of the example that a document is of."""
@@ -203,7 +198,8 @@ class Audit:
 
     def _found(self, metric: str, method: str, order: Order) -> Mapping[str, Measurement]:
         """What was measured, by document; names that the audit does not have are refused."""
-        if not self.has(metric, method, order):
+        are_names = all(isinstance(each, str) for each in (metric, method, order))
+        if not are_names or not self.has(metric, method, order):
             self.metric(metric)
             self.method(method)
             if order not in get_args(Order):
@@ -216,6 +212,23 @@ class Audit:
         for row in self.rows:
             index.setdefault((row.metric, row.method, row.order), {})[row.document] = row
         return index
+
+
+def check_audit(given: object) -> None:
+    """Refuse what is no audit where one is asked for."""
+    if not isinstance(given, Audit):
+        raise UsageError(f"{short(given)} is no audit", remedy="Give what audit(...) or load_audit(folder) returned.")
+
+
+_Part = TypeVar("_Part", AuditedMetric, AuditedMethod)
+
+
+def _named(kind: str, name: str, parts: tuple[_Part, ...]) -> _Part:
+    """The part of an audit that has a name, or an error with the nearest one."""
+    found = next((each for each in parts if each.name == name), None)
+    if found is None:
+        raise unknown(f"{kind} of this audit", name, {each.name: each for each in parts})
+    return found
 
 
 def _reason(found: Mapping[str, str], is_judged: bool) -> str:

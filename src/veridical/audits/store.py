@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,17 +18,20 @@ import pyarrow.parquet as pq
 from veridical.audits.record import Audit, AuditedMethod, AuditedMetric, Document, Measurement
 from veridical.audits.statistics.findings import Agreement, plain
 from veridical.core.errors import InputError, StorageError
+from veridical.core.folders import mistyped
 from veridical.core.storage import (
     LineFile,
     OutputLock,
     cannot_write,
     escape,
     is_whole,
+    path_of,
     read_json,
     replacing,
     unescape,
     write_json,
 )
+from veridical.core.values import short
 
 _NAME = "measured.jsonl"
 
@@ -182,6 +185,9 @@ _AGAIN = "Run the audit again: what it measured is kept, and the file is made an
 _AT_ONCE = 20_000
 """Rows in memory as data: as many as a file may have would need more than the audit itself."""
 
+_AT_MOST = 2**40
+"""No document has as many units."""
+
 _FORMAT, _VERSION = "veridical-audit", 1
 
 _SCHEMA = pa.schema(
@@ -210,26 +216,36 @@ def save_audit(audit: Audit, folder: Path) -> None:
 
 def load_audit(folder: str | os.PathLike[str]) -> Audit:
     """Read an audit's folder."""
-    path = Path(folder)
+    path = path_of(folder, "an audit's folder", "audit(..., out=FOLDER) writes one.")
     told, rows = _record(path), _load_rows(path / ROWS)
     try:
         return _audit(told, rows)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise StorageError(f"{path / AUDIT_FILE} is damaged: {error}", remedy=_AGAIN) from error
 
 
+_BY_NAME = ("skipped", "work", "versions", "settings")
+
+
 def _audit(told: dict[str, Any], rows: tuple[Measurement, ...]) -> Audit:
+    for name in ("model", *_BY_NAME):
+        if not isinstance(told[name], dict):
+            raise ValueError(f"{name!r} is no object")
+    metrics = tuple(_metric(each) for each in told["metrics"])
+    steps = {metric.name: len(metric.steps) for metric in metrics}
+    if any(row.curve and len(row.curve) != steps.get(row.metric) for row in rows):
+        raise ValueError(f"its metrics have other steps than the curves in {ROWS}")
     return Audit(
         model=told["model"],
-        data=told["data"],
+        data=str(told["data"]),
         documents=tuple(_document(each) for each in told["documents"]),
         methods=tuple(_method(each) for each in told["methods"]),
-        metrics=tuple(AuditedMetric(**{**each, "steps": tuple(each["steps"])}) for each in told["metrics"]),
+        metrics=metrics,
         rows=rows,
         failures={document: dict(reasons) for document, reasons in told["failures"].items()},
         warnings=tuple(told["warnings"]),
         likeness=_likeness(told["likeness"]),
-        **{name: told[name] for name in ("skipped", "work", "versions", "settings")},
+        **{name: told[name] for name in _BY_NAME},
     )
 
 
@@ -284,11 +300,32 @@ def _record(path: Path) -> dict[str, Any]:
 
 def _document(told: dict[str, Any]) -> Document:
     label = tuple(told["label"]) if isinstance(told["label"], list) else told["label"]
-    return Document(**{**told, "label": label, "probability": _number(told["probability"])})
+    document = _made(Document, {**told, "label": label, "probability": _number(told["probability"])})
+    if not 0 <= document.units < _AT_MOST:
+        raise ValueError(f"a document cannot have {short(document.units)} units")
+    return document
 
 
 def _method(told: dict[str, Any]) -> AuditedMethod:
-    return AuditedMethod(**{**told, "costs": {name: _number(value) for name, value in told["costs"].items()}})
+    costs = {name: _number(value) for name, value in told["costs"].items()}
+    return _made(AuditedMethod, {**told, "costs": costs})
+
+
+def _metric(told: dict[str, Any]) -> AuditedMetric:
+    metric = _made(AuditedMetric, {**told, "steps": tuple(float(each) for each in told["steps"])})
+    if not isinstance(metric.spec["name"], str) or not isinstance(metric.eraser, str | None):
+        raise ValueError(f"the spec of the metric {metric.name!r} names no metric or no eraser")
+    return metric
+
+
+_Part = TypeVar("_Part", Document, AuditedMethod, AuditedMetric)
+
+
+def _made(kind: type[_Part], told: dict[str, Any]) -> _Part:
+    """A part of an audit as the file tells it; somebody may have changed the file."""
+    if wrong := mistyped(kind, told, told):
+        raise ValueError(f"{wrong!r} of a {kind.__name__} is of a wrong type")
+    return kind(**told)
 
 
 def _likeness(told: dict[str, Any] | None) -> Agreement | None:

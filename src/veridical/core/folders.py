@@ -6,7 +6,7 @@ import json
 import os
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, Union, cast
@@ -198,12 +198,16 @@ def read_record(folder: str | os.PathLike[str], kind: type[R]) -> R | None:
     told = _read(path)
     if told is None or told["job"] != kind.job:
         return None
+    said = [each.name for each in fields(kind) if each.name in told or not each.metadata.get("later")]
+    if wrong := mistyped(kind, told, said):
+        raise _damaged(path, f"{wrong!r} is missing or of a wrong type")
+    return kind(**{name: told[name] for name in said})
+
+
+def mistyped(kind: type, told: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    """The first of some fields of a dataclass that a file does not tell, or tells with a value of another type."""
     hints = typing.get_type_hints(kind)
-    said = [each for each in fields(kind) if each.name in told or not each.metadata.get("later")]
-    for each in said:
-        if not isinstance(told.get(each.name), _classes(hints[each.name])):
-            raise _damaged(path, f"{each.name!r} is missing or of a wrong type")
-    return kind(**{each.name: told[each.name] for each in said})
+    return next((name for name in names if not isinstance(told.get(name), _classes(hints[name]))), None)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -227,6 +231,8 @@ def _classes(hint: Any) -> tuple[type, ...]:
     """The classes that a value of a type is of: `dict` for `dict[str, float]`, two for `str | None`."""
     if typing.get_origin(hint) in (Union, types.UnionType):
         return tuple(each for part in typing.get_args(hint) for each in _classes(part))
+    if hint is float:
+        return (float, int)  # JSON may have written 1.0 as 1
     return (typing.get_origin(hint) or hint,)
 
 

@@ -63,12 +63,17 @@ class Requirements:
     def check_thing(self, thing: Any, names: Mapping[str, Any]) -> None:
         """Refuse an object that is no component of this kind, or one with wrong options; `names` are those known."""
         if not is_dataclass(thing) or isinstance(thing, type):
-            given = (
-                f"the class {thing.__name__}" if isinstance(thing, type) else f"{type(thing).__name__} {thing!r:.60}"
+            given, remedy = (
+                f"{type(thing).__name__} {thing!r:.60}",
+                "Give a name, a folder, or an object of a dataclass.",
             )
+            if isinstance(thing, type):
+                given, remedy = (
+                    f"the class {thing.__name__}",
+                    f"Give an object of it, as {thing.__name__}(), or a name.",
+                )
             raise UsageError(
-                f"{given} cannot be used as {self.kind}",
-                remedy=f"Give a name, a folder, or an object of a dataclass. Names are: {', '.join(sorted(names))}.",
+                f"{given} cannot be used as {self.kind}", remedy=f"{remedy} Names are: {', '.join(sorted(names))}."
             )
         self._check_members(type(thing))
         self._check_needs(type(thing), getattr(thing, "needs", ()))

@@ -19,11 +19,19 @@ from typing import Any, TextIO
 
 from filelock import FileLock, Timeout
 
-from veridical.core.errors import InputError, StorageError, VeridicalError
+from veridical.core.errors import InputError, StorageError, UsageError, VeridicalError
+from veridical.core.values import short
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _HARDLY_ANY = 1 << 20
 _DISK_IS_FULL = "the disk is full"
+
+
+def path_of(given: Any, what: str, remedy: str) -> Path:
+    """The path of something that a caller named; anything but a path is refused."""
+    if not isinstance(given, str | os.PathLike):
+        raise UsageError(f"{short(given)} is no path of {what}", remedy=remedy)
+    return Path(given)
 
 
 @contextmanager

@@ -148,6 +148,9 @@ def short(value: object) -> str:
 _SHOWN = 4
 """How many words of an explanation are printed: the strongest ones."""
 
+_ROUNDING = 1e-6
+"""What a probability may be off by rounding."""
+
 HUMAN = "human"
 """The `source` of rationales and study answers: people explain, too."""
 
@@ -197,6 +200,9 @@ class Explanation:
             for key, value in getattr(self, name).items():
                 if not isinstance(key, str) or not is_number(value):
                     yield f"of the {name}, {short(key)} is {short(value)}, and not a number by name"
+        for key, value in self.probabilities.items():
+            if not -_ROUNDING <= value <= 1 + _ROUNDING:  # NaN is neither
+                yield f"the probability of {short(key)} is {short(value)}, and not between 0 and 1"
         inputs: Mapping[Any, Any] = self.inputs
         for key, value in inputs.items():
             if not isinstance(key, str) or not isinstance(value, str | Image):

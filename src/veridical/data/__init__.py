@@ -6,7 +6,7 @@ Dataset('planted(rule=negation):dev[:2]', 2 examples, labels=('negative', 'posit
 """
 
 from veridical.data.dataset import Dataset, Source
-from veridical.data.loader import in_split, load, parse_name, to_train_on, whole
+from veridical.data.loader import in_split, load, names_data, parse_name, to_train_on, whole
 from veridical.data.sources import DATASETS, Entry, catalogue
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "catalogue",
     "in_split",
     "load",
+    "names_data",
     "parse_name",
     "to_train_on",
     "whole",

@@ -15,8 +15,9 @@ from typing import Any
 from veridical.core.component import check_options
 from veridical.core.errors import InputError, UsageError, VeridicalWarning
 from veridical.core.syntax import Term, parse_options
+from veridical.core.values import short
 from veridical.data.columns import Columns
-from veridical.data.dataset import Chance, Dataset, Source, find_split
+from veridical.data.dataset import SPLITS, Chance, Dataset, Source, find_split
 from veridical.data.hub import PREFIX, HubData
 from veridical.data.sources import DATASETS, VARIABLE, open_path, shared_sets
 from veridical.data.tables import format_of
@@ -53,15 +54,33 @@ class DataName:
         return "".join([self.source, options, split, *(f"[{each}]" for each in self.subsets)])
 
 
-def parse_name(text: str) -> DataName:
+def parse_name(text: str | os.PathLike[str]) -> DataName:
     """Take a name apart; whether such data exists is not asked here."""
-    found = _NAME.fullmatch(text.strip())
+    name = os.fspath(text) if isinstance(text, os.PathLike) else text
+    found = _NAME.fullmatch(name.strip()) if isinstance(name, str) else None
     if not found:
-        raise UsageError(f"cannot read the data name {text!r}", remedy=GRAMMAR)
+        raise UsageError(f"cannot read the data name {short(name)}", remedy=GRAMMAR)
     subsets = tuple(re.findall(r"\[([^\[\]]*)\]", found["subsets"]))
     for subset in subsets:
         _check_subset(subset)
     return DataName(found["source"], parse_options(found["options"] or ""), found["split"], subsets)
+
+
+_LONGEST = 300
+
+
+def names_data(text: str) -> bool:
+    """Whether a text is the name of data that exists, and would be odd as anything else: a file, or a part of a set."""
+    if len(text) > _LONGEST:
+        return False  # a document: taking it apart would only cost time
+    try:
+        asked = parse_name(text)
+    except UsageError:
+        return False
+    is_part = bool(asked.subsets or asked.options or asked.split in SPLITS)
+    if asked.source in DATASETS or asked.source in shared_sets():
+        return is_part
+    return bool(format_of(Path(asked.source))) and os.path.exists(asked.source)
 
 
 def in_split(text: str, split: str) -> str:
@@ -135,7 +154,7 @@ def _slice(subset: str) -> slice:
     return slice(*(None if part is None else int(part) for part in found.groups()))
 
 
-def load(name: str, columns: Mapping[str, str] | None = None) -> Dataset:
+def load(name: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> Dataset:
     """Load the data that a name describes; the same name always gives the same examples.
 
         load("reviews:test[:500]")                                # the first 500

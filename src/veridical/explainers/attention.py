@@ -163,7 +163,7 @@ def last_cls(output: Output, rows: Rows) -> Tensor:
     have none, and a row without words has 0 everywhere.
     """
     assert output.attentions is not None
-    weights = over_heads(output.as_read(output.attentions[-1]), rows)
+    weights = over_heads(output.as_read(output.attentions[-1]), rows).float()  # the floor below is 0 in half precision
     words = weights.masked_fill((rows.unit_of < 0).to(weights.device), 0)
     return words / words.sum(1, keepdim=True).clamp(min=1e-10)
 
@@ -174,6 +174,7 @@ def pool_logits(weights: Tensor, rows: Rows, normaliser: Normaliser) -> Tensor:
     The logarithm of a weight is its logit up to a constant per query, which no normaliser sees.
     """
     attended = rows.inputs["attention_mask"].to(weights.device) > 0  # [R, T]
+    weights = weights.float()  # half precision has no number as low as the one for padding below
     logs = weights.clamp(min=torch.finfo(weights.dtype).tiny).log()
     queries = attended[:, None, :, None]
     mean = (logs * queries).sum(2).div(queries.sum(2)).mean(1)  # [R, T]

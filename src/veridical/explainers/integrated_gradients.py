@@ -98,7 +98,10 @@ class IntegratedGradients(Comparing):
 
     @property
     def remedy(self) -> str:
-        return "Use more steps, integrated-gradients(most=1024), or begin with a text: baseline=mask."
+        return (
+            "Use more steps, integrated-gradients(most=1024), or begin with a text, if the model has a mask token: "
+            "baseline=mask."
+        )
 
     def passes(self, units: int) -> int:
         # The trapezoid rule has a point more than steps; one more input is the start of the path.

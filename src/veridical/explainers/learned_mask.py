@@ -60,7 +60,7 @@ class LearnedMask(Learned, Explainer):
                 f"this learned-mask reads word vectors of {self.size} numbers, and the model's have {embeds.shape[-1]}",
                 remedy="Train one with this model: `veridical train --objective learned-mask`.",
             )
-        found: Tensor = self.network.to(embeds.device)(embeds)  # [R, L, 1]
+        found: Tensor = self.network.to(embeds.device)(embeds.float())  # [R, L, 1], for weights of any precision
         return found[..., 0]
 
     def kept(self, case: Case, logits: Tensor) -> Tensor:

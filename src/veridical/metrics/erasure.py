@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -232,8 +233,8 @@ class LogOdds(Metric):
 
     def __call__(self, case: Case, scores: Tensor) -> Measured:
         gone = case.live & self._words(scores, case.live)  # [B, U]
-        left = case.with_eraser(self.eraser).ask(torch.arange(len(case)), case.live & ~gone)
-        fall = self._odds(whole(case)) - self._odds(left)
+        left = case.with_eraser(self.eraser).logits(torch.arange(len(case)), case.live & ~gone)  # [B, C]
+        fall = self._odds(case, case.output.logits) - self._odds(case, left)
         # Where nothing is masked the odds stay, which would look like an explanation without effect.
         return Measured(fall.masked_fill(~gone.any(1), torch.nan))
 
@@ -243,6 +244,12 @@ class LogOdds(Metric):
             return top(places(scores, live), share(self.ratio, live.sum(1))[:, None])[:, 0]
         return scores > 0 if self.words == "positive" else scores < 0
 
-    def _odds(self, probability: Tensor) -> Tensor:
-        # In double precision: float32 would round 1 - clamp, so that both ends were not equally far away.
-        return probability.double().clamp(self.clamp, 1 - self.clamp).logit()
+    def _odds(self, case: Case, logits: Tensor) -> Tensor:
+        """The log-odds of the targets, [B], from logits [B, C], as far from 0 as the clamped probabilities allow."""
+        # Not by way of probabilities: near 1 they hardly differ any more, and the odds would be off by whole percents.
+        odds = logits.double().gather(1, case.targets[:, None])[:, 0]
+        if not case.classifier.is_multi_label:
+            target = torch.zeros_like(logits, dtype=torch.bool).scatter(1, case.targets[:, None], True)
+            odds = odds - logits.double().masked_fill(target, -torch.inf).logsumexp(1)
+        most = math.log1p(-self.clamp) - math.log(self.clamp)
+        return odds.clamp(-most, most)

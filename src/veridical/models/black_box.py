@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from veridical.core.errors import ModelError, UsageError
 from veridical.core.values import PAIR, TEXT, Example, Unit
 from veridical.models.batch import Batch, Output, Rows
 from veridical.models.classifier import Ability, Classifier
+from veridical.models.function_hash import function_hash
 from veridical.models.text_rows import FIELDS, check_hold, check_texts, word_spans
 
 _MASKED = -2
@@ -33,7 +34,8 @@ class BlackBox(Classifier):
 
     Its parts are words: erased words are taken out of the string, or replaced by `mask_text`. Methods that need
     gradients or attentions are refused. With `multi_label` each probability stands for itself, and all labels
-    that reach the `threshold` are chosen.
+    that reach the `threshold` are chosen. In files a model is known by its `name`, or else by the function's own name
+    and a hash of its code: a job that goes on takes another function for another model.
 
     >>> Classifier.load(pipeline.predict_proba, labels=["ham", "spam"])
     """
@@ -58,11 +60,14 @@ class BlackBox(Classifier):
         self.function = function
         self.hold = hold
         self.mask_text = mask_text
-        self.name = name or getattr(function, "__qualname__", type(function).__name__)
+        self.name = name or _usual_name(function)
+        # Whoever gives a name says by it which model this is, also if the function was changed a little.
+        self.fingerprint = None if name else function_hash(function)
         self.labels = self._try_out() if labels is None else _checked(labels, several=multi_label)
 
     def describe(self) -> dict[str, Any]:
         told = {"kind": self.kind, "name": self.name, "units": "word", "hold": self.hold, "mask_text": self.mask_text}
+        told |= {"fingerprint": self.fingerprint} if self.fingerprint else {}
         return told | ({"task": str(self.task), "threshold": self.threshold} if self.is_multi_label else {})
 
     def encode(self, examples: Sequence[Example]) -> Batch:
@@ -161,7 +166,7 @@ class BlackBox(Classifier):
             answer = np.asarray(given.detach().cpu() if isinstance(given, Tensor) else given, dtype=np.float64)
         except Exception as error:  # whatever other people's code raises
             problem = f"{self.name} failed on {_some(texts)}: {type(error).__name__}: {error}"
-            raise ModelError(problem, remedy=_CONTRACT) from error
+            raise ModelError(problem, remedy=_MODULE if isinstance(self.function, nn.Module) else _CONTRACT) from error
         if answer.ndim not in (1, 2) or len(answer) != len(texts):
             raise ModelError(f"{self.name} gave an array of shape {answer.shape} for {_some(texts)}", remedy=_CONTRACT)
         values = answer if answer.ndim == 2 else answer[:, None]
@@ -191,10 +196,23 @@ class BlackBox(Classifier):
 _CONTRACT = (
     "It gets a list of texts (of tuples, for pairs) and gives one row of probabilities, or one number, for each."
 )
+_MODULE = (
+    "A module that reads numbers needs a tokenizer: give a Hugging Face model with tokenizer=..., or a function that "
+    "gets a list of texts, tokenizes them, runs the module and gives a row of probabilities for each."
+)
 _ROUNDING = 1e-3
 
 
+def _usual_name(function: Callable[[list[Any]], Any]) -> str:
+    owner = getattr(function, "__self__", None)
+    if hasattr(owner, "predict_proba"):
+        return type(owner).__name__  # an estimator is better known than its method
+    return str(getattr(function, "__qualname__", type(function).__name__))
+
+
 def _checked(labels: Sequence[str], several: bool) -> tuple[str, ...]:
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise UsageError(f"labels cannot be {labels!r:.60}", remedy='Give a list of names, such as ["ham", "spam"].')
     names = tuple(str(label) for label in labels)
     if (len(names) == 1 and not several) or len(set(names)) < len(names):
         raise UsageError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from inspect import Parameter, signature
 from os import PathLike
 from pathlib import Path
@@ -43,10 +44,9 @@ def load(source: Any, **settings: Any) -> Classifier:
         told = {} if source.tokenizer is None else {"tokenizer": source.tokenizer}
         return _from_model(source.model, {**told, **settings})
     if hasattr(source, "predict_proba"):
-        labels = settings.pop("labels", None) or [str(label) for label in source.classes_]
-        return BlackBox(source.predict_proba, labels, **{"name": type(source).__name__, **settings})
+        return _black_box(source.predict_proba, {"labels": [str(label) for label in source.classes_], **settings})
     if callable(source):
-        return BlackBox(source, **settings)
+        return _black_box(source, settings)
     raise UsageError(
         f"cannot make a classifier of {type(source).__name__}",
         remedy="Give a folder, a hub id, a Hugging Face model, or a function from texts to probabilities.",
@@ -56,10 +56,7 @@ def load(source: Any, **settings: Any) -> Classifier:
 def wrap(model: PreTrainedModel, tokenizer: Any = None, **settings: Any) -> Transformer:
     """The classifier around a Hugging Face model; only eager attention has matrices and second derivatives."""
     kind = ImageClassifier if is_image(model.config) else TextClassifier
-    known = [name for name, value in signature(kind).parameters.items() if value.kind is Parameter.KEYWORD_ONLY]
-    for name in settings:
-        if name not in known:
-            raise unknown(f"setting of {kind.kind} models", name, dict.fromkeys(known))
+    _check_settings(kind, settings)
     model.set_attn_implementation("eager")
     return kind(model, **settings) if kind is ImageClassifier else TextClassifier(model, tokenizer, **settings)
 
@@ -206,6 +203,20 @@ def _from_model(model: PreTrainedModel, settings: dict[str, Any]) -> Classifier:
     return wrap(model, **settings)
 
 
+def _black_box(function: Callable[[list[Any]], Any], settings: dict[str, Any]) -> BlackBox:
+    _check_settings(BlackBox, settings)
+    return BlackBox(function, **settings)
+
+
+def _check_settings(kind: type[Classifier], settings: dict[str, Any]) -> None:
+    """Refuse a setting that a kind of classifier does not have."""
+    parameters = signature(kind).parameters.items()
+    known = [name for name, value in parameters if value.default is not Parameter.empty]
+    for name in settings:
+        if name not in known:
+            raise unknown(f"setting of {kind.kind} models", name, dict.fromkeys(known))
+
+
 def _pixel_settings(source: str) -> dict[str, Any]:
     """How a model's own image processor normalises pixels, where it has one."""
     # Read by hand: the library's own image processors need packages that only they need.
@@ -218,10 +229,10 @@ def _pixel_settings(source: str) -> dict[str, Any]:
 def _check_place(source: str) -> None:
     """Refuse a folder without a model, and what can be no hub id either."""
     path = Path(source)
-    if path.is_dir() and not (path / "config.json").exists():
+    if source and path.is_dir() and not (path / "config.json").exists():
         raise ModelError(f"{source} holds no model: there is no config.json", remedy=_where_models_come_from)
-    if not path.is_dir() and (
-        path.exists() or path.is_absolute() or len(path.parts) > 2 or source[:1] in ("", ".", "~")
+    if not source or (
+        not path.is_dir() and (path.exists() or path.is_absolute() or len(path.parts) > 2 or source[:1] in (".", "~"))
     ):
         raise ModelError(f"there is no folder {source!r}", remedy=_where_models_come_from)
 

@@ -142,6 +142,8 @@ def start(
     with torch.random.fork_rng():
         torch.manual_seed(seed)  # the head is drawn at random
         network = load_model(source, config, new_head=True)
+    if network.dtype.itemsize < 4:
+        network = network.float()  # steps are too small for weights of half precision, and float16 overflows
     tokenizer = {} if IMAGE in examples[0].inputs else {"tokenizer": load_tokenizer(source)}
     return _begun(wrap(network, **tokenizer, **settings))
 

@@ -311,7 +311,9 @@ class Transformer(Classifier):
     def _fit(self, embeds: Tensor, made: Tensor) -> Tensor:
         """Make our vectors fit where the model made its own; models may add positions at the end."""
         if made.shape[1] == embeds.shape[1]:
-            return embeds  # and not joined with nothing: that would send a gradient of zeros to the whole table
+            # Not joined with nothing: that would send a gradient of zeros to the whole table. And a copy, as CTRL
+            # multiplies in place what it takes for its own.
+            return embeds.clone()
         return torch.cat([embeds, made[:, embeds.shape[1] :]], dim=1)
 
     def _blend(self, rows: Rows, embeds: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from veridical.core.errors import UsageError
 from veridical.core.values import Example, Image, short
-from veridical.data import Dataset
+from veridical.data import Dataset, names_data
 from veridical.data.columns import Columns, guessed
 from veridical.data.rows import to_dataset
 from veridical.data.tables import Table, TableRow
@@ -40,12 +40,26 @@ def _listed(given: Any) -> list[Any]:
         return list(given.to_dict("records"))
     if _is_row(given):
         return [given.to_dict()]
+    if isinstance(given, Mapping) and given and all(isinstance(column, list) for column in given.values()):
+        return _rows_of(given)
+    if isinstance(given, str) and names_data(given):
+        remedy = f"load_data({given!r}) gives its examples; as a text it stands in a list: [{given!r}]."
+        raise UsageError(f"{given!r} is the name of data, and no text to classify", remedy=remedy)
     if _is_pair(given) or isinstance(given, str | Image | Example | Mapping):
         return [given]
     # A set would come out in another order each time Python starts, and bytes are numbers.
     if given is None or isinstance(given, bytes | set | frozenset) or not isinstance(given, Iterable):
         raise UsageError(f"{short(given)} is no example and no list of them", remedy=_KINDS)
     return list(given)
+
+
+def _rows_of(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    """The rows of a table that is given by its columns, as a part of a `datasets` table is."""
+    sizes = {name: len(column) for name, column in columns.items()}
+    if len(set(sizes.values())) > 1:
+        told = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise UsageError(f"the columns are not equally long: {told}", remedy="Each row needs a value in every column.")
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _is_row(given: Any) -> bool:

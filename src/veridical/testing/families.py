@@ -260,10 +260,19 @@ _FAMILIES = {
     "longformer": _Family(_roberta_bytes, {**_ROBERTA_TABLE, "attention_window": [8, 8]}),
     "modernbert": _Family(_modernbert_bytes, {"local_attention": 8, "global_attn_every_n_layers": 2}),
     "gpt2": _Family(_gpt2_bytes, {"n_inner": 2 * _HIDDEN}),
+    "camembert": _Family(_xlm_roberta_pieces, _ROBERTA_TABLE),
+    "deberta": _Family(_deberta_pieces, _DEBERTA | {"norm_rel_ebd": "none", "share_att_key": False}),
+    "ctrl": _Family(_gpt2_bytes, {"n_embd": _HIDDEN, "dff": 2 * _HIDDEN, "n_layer": 2, "n_head": 2}),
+    "llama": _Family(_gpt2_bytes, {"num_key_value_heads": 1}),
+    "qwen2": _Family(_gpt2_bytes, {"num_key_value_heads": 2}),
+    "modernbert-decoder": _Family(_modernbert_bytes, {"local_attention": 8, "global_attn_every_n_layers": 2}),
 }
 
 DECODERS = ("gpt2",)
 """Families that read left to right and decide on the last token: no special tokens, no mask token, no attentions."""
 
-FAMILIES = tuple(name for name in _FAMILIES if name not in DECODERS)
+RELATIVES = {"camembert", "deberta", "ctrl", "llama", "qwen2", "modernbert-decoder"}
+"""Families that are made like another one of these; a check of each is enough, and every contract would take long."""
+
+FAMILIES = tuple(name for name in _FAMILIES if name not in RELATIVES.union(DECODERS))
 """The families that read both ways, as nearly all classifiers do."""

@@ -27,7 +27,7 @@ from veridical.objectives.base import ATTENTIONS, explainers_of, parts_of, prepa
 from veridical.training.attention import attention_before_dropout
 from veridical.training.checkpoints import Found, last_checkpoint
 from veridical.training.evaluation import main_figure
-from veridical.training.notes import at_chance, few_steps, steps_per_epoch
+from veridical.training.notes import SLOWER, at_chance, diverged, few_steps, steps_per_epoch
 from veridical.training.schedule import Schedule
 from veridical.training.trainer import CaseTrainer, Trainee, WatchCallback
 
@@ -119,15 +119,15 @@ def fit(
         trainer.restore_best(folder)
     trainee.parts.eval()
     figures, history = _best_figures(trainer), tuple(dict(line) for line in trainer.state.log_history)
-    chance = at_chance(classifier, figures, dev, schedule, len(examples))
-    return Fitted(figures, history, last.step, objective, (*notes, *([chance] if chance else [])))
+    after = [diverged(history), at_chance(classifier, figures, dev, schedule, len(examples))]
+    return Fitted(figures, history, last.step, objective, (*notes, *filter(None, after)))
 
 
 def _best_figures(trainer: CaseTrainer) -> dict[str, float]:
     """The dev figures of the best checkpoint."""
     best = trainer.state.best_metric
     if best is None or not math.isfinite(best):
-        raise ModelError("training diverged: the dev metric is not a number", remedy="Lower the learning rate.")
+        raise ModelError("training diverged: the dev loss is not a number", remedy=SLOWER)
     return {name.removeprefix("eval_"): value for name, value in trainer.best_look().items() if "eval_" in name}
 
 

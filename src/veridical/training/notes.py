@@ -1,4 +1,4 @@
-"""What somebody should know of a training beside its figures: that its steps are few, or its dev figure is chance."""
+"""What somebody should know of a training beside its figures: few steps, a figure of chance, or that it diverged."""
 
 from __future__ import annotations
 
@@ -41,6 +41,20 @@ def few_steps(schedule: Schedule, count: int) -> str | None:
         f"{count} examples in batches of {_examples_per_step(schedule)} give {made}, and a new head needs {ENOUGH} or "
         f"more. {_advice(schedule, count)}"
     )
+
+
+SLOWER = "Lower the learning rates, --rate and --head-rate."
+
+
+def diverged(history: Sequence[Mapping[str, float]]) -> str | None:
+    """A warning of a training that was stopped because the last look at the dev split, as it was logged, is no number.
+
+    What was best before is kept.
+    """
+    last = [line for line in history if "eval_loss" in line][-1]
+    if math.isfinite(last["eval_loss"]):
+        return None
+    return f"training diverged and was stopped at step {last['step']:g}: the dev loss was not a number. {SLOWER}"
 
 
 def at_chance(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -186,10 +187,14 @@ class CaseTrainer(Trainer):
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in found.items()}
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        if not math.isfinite(found["loss"]):
+            self.control.should_training_stop = True  # weights that are no numbers stay so
         return metrics
 
     def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:
         """Whether a look at the dev split is the best so far; of equal figures it is the one with the lower loss."""
+        if not math.isfinite(metrics["eval_loss"]):
+            return False  # a model that says nothing has an accuracy, too: that of the first class
         if super()._determine_best_metric(metrics, trial):
             return True
         equal = metrics[str(self.args.metric_for_best_model)] == self.state.best_metric

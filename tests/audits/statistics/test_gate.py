@@ -87,3 +87,14 @@ def test_names_may_have_colons(make_audit: Make) -> None:
 def test_random_alone_keeps_no_promise(make_audit: Make) -> None:
     with pytest.raises(UsageError, match="no method but random was audited"):
         gate(make_audit({"comp": {"random": [0.5]}}), {"comp": 0.1})
+
+
+@pytest.mark.parametrize("bars", [["comp>=0.3"], "comp", 3, {"comp": "0.3"}, {"comp": None}])
+def test_bars_are_numbers_by_name(make_audit: Make, bars: object) -> None:
+    with pytest.raises(UsageError, match="no bars. Give numbers by name"):
+        gate(make_audit(VALUES), bars)  # type: ignore[arg-type]
+
+
+def test_a_folder_is_no_audit() -> None:
+    with pytest.raises(UsageError, match=r"'runs/audit' is no audit. Give what audit\(...\) or load_audit\(folder\)"):
+        gate("runs/audit", {"comp": 0.3})  # type: ignore[arg-type]

@@ -108,6 +108,8 @@ def put(*where: str | int) -> Callable[[Any], Callable[[dict[str, Any]], None]]:
         (put("units", 0, "score")(float("inf")), "the score of 'good' is inf"),
         (put("units", 0, "score")(10**400), "the score of 'good' is 1000.*, and not a number"),
         (put("units", 0, "margin")("wide"), "the margin of 'good' is 'wide'"),
+        (put("probabilities", "positive")(7.5), "the probability of 'positive' is 7.5, and not between 0 and 1"),
+        (put("probabilities", "positive")("nan"), "the probability of 'positive' is nan, and not between 0 and 1"),
         (put("probabilities", "positive")("most"), "'positive' of its probabilities is 'most', and not a number"),
         (put("measures")([1]), r"its measures is \[1\], and not numbers by name"),
         (put("measures", "targets")(0.5), "the measure 'targets' is 0.5, and not a whole number"),

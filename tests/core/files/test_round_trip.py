@@ -49,7 +49,7 @@ def explanations(draw: st.DrawFn) -> Explanation:
         target=draw(TEXTS),
         units=tuple(unit for unit, _ in scored),
         scores=tuple(score for _, score in scored),
-        probabilities=draw(st.dictionaries(TEXTS, FLOATS, max_size=3)),
+        probabilities=draw(st.dictionaries(TEXTS, st.floats(0, 1), max_size=3)),
         source=draw(TEXTS),
         spec=draw(st.dictionaries(TEXTS, SPECS, max_size=2)),
         label=draw(st.none() | TEXTS | FLOATS),

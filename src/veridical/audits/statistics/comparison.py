@@ -193,7 +193,7 @@ def _partly(one: Audit, other: Audit, shared: int) -> Iterator[str]:
 def _precisions(one: Audit, other: Audit, methods: Sequence[tuple[AuditedMethod, AuditedMethod]]) -> Iterator[str]:
     """Whether the model of one audit was run with less precise numbers, for judging or for explaining."""
     asked = [(one.settings, other.settings), *((mine.spec, theirs.spec) for mine, theirs in methods)]
-    found = {(mine.get("precision"), theirs.get("precision")) for mine, theirs in asked}
+    found = {tuple(str(spec.get("precision") or "") for spec in pair) for pair in asked}
     for first, second in sorted((a, b) for a, b in found if a and b and a != b):
         yield (
             f"The first audit ran its model in {first}, the second in {second}: small differences may come from that. "

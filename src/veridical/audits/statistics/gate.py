@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from veridical.audits.numbers import printed, written
-from veridical.audits.record import FLOOR, Audit, AuditedMetric
+from veridical.audits.record import FLOOR, Audit, AuditedMetric, check_audit
 from veridical.audits.statistics.findings import Estimate
 from veridical.audits.statistics.samples import estimate
 from veridical.core.errors import UsageError
+from veridical.core.values import is_number, short
 
 BarKind = Literal["min", "max"]
 
@@ -38,11 +39,21 @@ def gate(audit: Audit, minima: Mapping[str, float], maxima: Mapping[str, float] 
 
     >>> gate(audit, {"comprehensiveness": 0.3}, {"kernel-shap:decision-flip": 0.45})
     """
+    check_audit(audit)
+    _check_bars(minima)
+    _check_bars(maxima or {})
     asked: list[tuple[BarKind, str, float]] = [("min", name, bar) for name, bar in minima.items()]
     asked += [("max", name, bar) for name, bar in (maxima or {}).items()]
     return [
         _gate(audit, method, metric, bound, bar) for bound, name, bar in asked for method, metric in _meant(audit, name)
     ]
+
+
+def _check_bars(bars: Mapping[str, float]) -> None:
+    if not isinstance(bars, Mapping) or not all(map(is_number, bars.values())):
+        raise UsageError(
+            f"{short(bars)} are no bars", remedy='Give numbers by name, such as {"comprehensiveness": 0.3}.'
+        )
 
 
 def _meant(audit: Audit, name: str) -> list[tuple[str, AuditedMetric]]:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from veridical.audits.record import FLOOR, Audit, AuditedMetric, Order
+from veridical.audits.record import FLOOR, Audit, AuditedMetric, Order, check_audit
 from veridical.audits.statistics.findings import (
     ALPHA,
     Cell,
@@ -233,6 +233,7 @@ def _mean(numbers: Numbers, here: np.ndarray) -> float:
 
 def summarise(audit: Audit) -> Summary:
     """All statistics of an audit, and what to take from them in words."""
+    check_audit(audit)
     tables = tuple(table(audit, metric) for metric in audit.metrics)
     removed = removals(audit, tables)
     return Summary(

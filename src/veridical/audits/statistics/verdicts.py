@@ -238,7 +238,7 @@ def _flat(cell: Cell) -> bool:
 
 def _same_eraser(audit: Audit) -> Iterator[str]:
     erasers = {method.name: method_spec(method).get("eraser") for method in audit.methods}
-    for eraser in dict.fromkeys(each for each in erasers.values() if each is not None):
+    for eraser in dict.fromkeys(each for each in erasers.values() if isinstance(each, str)):
         metrics = [metric.name for metric in audit.metrics if metric.eraser == eraser]
         if metrics:
             methods = listed([name for name, each in erasers.items() if each == eraser])

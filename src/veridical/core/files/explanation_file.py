@@ -26,7 +26,7 @@ from veridical.core.files.rows import (
     to_row,
     unreadable,
 )
-from veridical.core.storage import LineFile, OutputLock, cannot_write
+from veridical.core.storage import LineFile, OutputLock, cannot_write, path_of
 from veridical.core.values import Explanation
 
 AnyPath = str | os.PathLike[str]
@@ -38,7 +38,7 @@ def read(path: AnyPath) -> Iterator[Explanation]:
     Files that are being written, or whose writer crashed, can be read too: everything finished is there. A missing or
     foreign file is reported here and not at the first explanation.
     """
-    where = Path(path)
+    where = path_of(path, "a file of explanations", "`veridical explain` and explain_to_file write one.")
     _check(where)
     return _from_parquet(where) if is_parquet(where) else jsonl.explanations(where)
 
