@@ -8,15 +8,17 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from veridical.cli import completion
 from veridical.cli.common import Json
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="saloss or regex.")],
+    paper: Annotated[str, typer.Argument(help="saloss or regex.", autocompletion=completion.papers)],
     preset: Annotated[
         str,
         typer.Option(
-            help="The size: smoke (a minute or two), cpu (hours on two cores), full (all data, BERT; for a GPU)."
+            help="The size: smoke (a minute or two), cpu (hours on two cores), full (all data, BERT; for a GPU).",
+            autocompletion=completion.sizes,
         ),
     ] = "cpu",
     out: Annotated[str | None, typer.Option(help="Folder for models and audits; default: runs/PAPER-PRESET.")] = None,
@@ -27,7 +29,7 @@ def reproduce(
 
     Killed and started again, it goes on where it stopped. The tables are written after each training.
     """
-    from veridical.cli.common import shown
+    from veridical.cli.progress import shown
     from veridical.studies.reproduction import reproduce as job
     from veridical.studies.tables import as_json as data_of
     from veridical.studies.tables import in_short, table_file
