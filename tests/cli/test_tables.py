@@ -48,6 +48,16 @@ def test_a_table_that_is_too_wide_is_turned():
     ]
 
 
+def test_options_go_below_their_names_before_numbers_are_turned():
+    rows = [["comprehensiveness(eraser=pad)", "0.5"], ["decision-flip", "0.25"]]
+    assert printed(24, ["metric", "lime"], rows, numbers=[1]) == [
+        "metric             lime",
+        "comprehensiveness   0.5",
+        "    (eraser=pad)       ",
+        "decision-flip      0.25",
+    ]
+
+
 def test_numbers_stand_to_the_right():
     assert printed(80, ["metric", "lime"], [["aopc", "1.5"], ["flip", "10.25"]], numbers=[1]) == [
         "metric   lime",

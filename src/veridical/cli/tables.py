@@ -23,21 +23,30 @@ def print_table(
     """Print rows below their headings. The columns `numbers` stand to the right; a short row has empty cells.
 
     Where the first column and the longest words of all others do not fit beside each other, each row is a block: its
-    first cell, and below it a line for each of the others, with its heading.
+    first cell, and below it a line for each of the others, with its heading. A table of numbers is first tried with
+    the options of each name below it.
     """
-    cells = [_row(row, len(headings)) for row in rows]
-    columns = [[Text(heading), *column] for heading, column in zip(headings, zip(*cells, strict=True), strict=True)]
-    widths = _widths(columns, console.width - indent)
-    if widths is None:
-        for row in cells:
-            _print_block(console, headings, row, indent)
-    else:
-        console.print(Padding(_grid(headings, cells, widths, numbers), (0, 0, 0, indent), expand=False))
+    whole = [_row(row, len(headings)) for row in rows]
+    layouts = [whole, [[_options_below(row[0]), *row[1:]] for row in whole]] if numbers else [whole]
+    for cells in layouts:
+        columns = [[Text(heading), *(row[index] for row in cells)] for index, heading in enumerate(headings)]
+        if widths := _widths(columns, console.width - indent):
+            grid = _grid(headings, cells, widths, numbers)
+            console.print(Padding(grid, (0, 0, 0, indent), expand=False))
+            return
+    for row in whole:
+        _print_block(console, headings, row, indent)
 
 
 def _row(row: Sequence[str | Text], length: int) -> list[Text]:
     texts = [Text(cell) if isinstance(cell, str) else cell for cell in row]
     return texts + [Text()] * (length - len(texts))
+
+
+def _options_below(name: Text) -> Text:
+    """`lime(samples=50)` on two lines."""
+    at = name.plain.find("(")
+    return name if at < 0 else Text.assemble(name[:at], "\n    ", name[at:])
 
 
 def _widths(columns: Sequence[Sequence[Text]], room: int) -> list[int] | None:
@@ -46,7 +55,9 @@ def _widths(columns: Sequence[Sequence[Text]], room: int) -> list[int] | None:
     The first column, which names the rows, is left whole. Every other one has its longest word; what room is left is
     shared out by how much more each could use.
     """
-    wanted = [max(cell.cell_len for cell in column) for column in columns]
+    wanted = [
+        max(line.cell_len for cell in column for line in cell.split("\n", allow_blank=True)) for column in columns
+    ]
     least = [wanted[0], *(max(_longest_word(cell) for cell in column) for column in columns[1:])]
     free = room - sum(least) - _GAP * (len(columns) - 1)
     if free < 0:
