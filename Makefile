@@ -5,6 +5,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PEERS  := $(VENV)/.peers
+LOG    := $(VENV)/pip.log
+
+# $(call install,WHAT) lets pip write into a log; the end of it is shown only if it fails.
+install = $(BIN)/pip install -c constraints.txt $(1) >>$(LOG) 2>&1 || { \
+	grep -v "^WARNING: Location" $(LOG) | tail -n 20; echo "pip failed; $(LOG) has all that it said"; exit 1; }
 
 .PHONY: help venv demo test check bench docs clean
 
@@ -12,15 +17,17 @@ help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 $(STAMP): pyproject.toml constraints.txt
+	@echo "Setting up $(VENV), 1 of 3: Python"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "Installing into $(VENV) (some minutes the first time) ..."
-	@$(BIN)/pip install -q -c constraints.txt torch==2.13.0
-	@$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	@echo "Setting up $(VENV), 2 of 3: torch (a minute or two)"
+	@$(call install,torch==2.13.0)
+	@echo "Setting up $(VENV), 3 of 3: all other packages (some minutes)"
+	@$(call install,-e '.[dev]')
 	@touch $(STAMP)
 
 venv: $(STAMP)  ## create .venv with everything the other targets need
 
-demo: $(STAMP)  ## train, explain, show and audit on the embedded model and data (about 6 minutes)
+demo: $(STAMP)  ## train, explain, show and audit on the embedded model and data (about 2 minutes)
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP)  ## run the tests
@@ -31,8 +38,8 @@ check: $(STAMP)  ## lint, types, layers, generated docs
 	@$(BIN)/python docs/generate.py --check
 
 $(PEERS): $(STAMP)
-	@echo "Installing the libraries that ours is compared with ..."
-	@$(BIN)/pip install -q -c constraints.txt -e '.[dev,bench]'
+	@echo "Setting up $(VENV): the libraries that ours is compared with (some minutes)"
+	@$(call install,-e '.[dev,bench]')
 	@touch $(PEERS)
 
 bench: $(PEERS)  ## measure speed, memory and accuracy, also against other libraries (about 45 minutes)

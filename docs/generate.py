@@ -26,7 +26,7 @@ from typing import Any
 import typer
 
 import veridical
-from veridical.cli.common import PARTIAL
+from veridical.cli.failures import PARTIAL
 from veridical.cli.gate import FAILED
 from veridical.cli.main import INTERRUPTED, app
 from veridical.core.component import options_of

@@ -1,18 +1,21 @@
 """The command line, as a user meets it: exit codes and words on the screen."""
 
+import gc
 import io
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from veridical.cli import progress
 from veridical.core.files import ExplanationWriter, read
+from veridical.run.job import Result
 
 DATA = "planted(train=400, length=8)"
 VERIDICAL = str(Path(sys.executable).with_name("veridical"))
@@ -84,6 +87,23 @@ def test_list_comes_from_the_registries(veridical, what):
         (["explain", "{run}", "--data", "no.csv", "--out", "w.jsonl"], 3, "no file or folder no.csv"),
         (["explain", "{run}", "--data", "bad.jsonl", "--out", "w.jsonl"], 3, "line 2"),
         (["explain", "{run}", "--data", "bad.csv(text=review)", "--out", "w.jsonl"], 2, "There are: text, label"),
+        (["train", "--data", "planted", "--model", "tinny", "--out", "new"], 2, "Did you mean 'tiny'?"),
+        (
+            ["choose", "--data", "planted", "--model", "embeded", "--out", "new", "--objective", "regex"],
+            2,
+            "'embedded'?",
+        ),
+        (["predict", "tiny", "x"], 2, "'tiny' is not trained yet"),
+        (["predict", "{run}l/model", "x"], 6, "there is no folder"),
+        (["train", "--data", "planted", "--objective", "salos", "--out", "new"], 2, "Did you mean 'saloss'?"),
+        (["audit", "{run}", "--data", "planed", "--out", "new"], 2, "Did you mean 'planted'"),
+        (["audit", "{run}", "--data", "planted", "--methods", "lime, occlusoin", "--out", "new"], 2, "'occlusion'?"),
+        (
+            ["audit", "{run}", "--data", "planted", "--metrics", "default,aopcc", "--out", "new"],
+            2,
+            "Did you mean 'aopc'",
+        ),
+        (["fresh", "{run}", "--method", "lrpp", "--out", "new"], 2, "Did you mean 'lrp'?"),
         (["explain", "nowhere/model", "--data", "planted[:2]", "--out", "w.jsonl"], 6, "nowhere/model"),
         (["show", "no.parquet"], 3, "no.parquet"),
         (["show", "bad.csv"], 2, "bad.csv"),
@@ -150,8 +170,20 @@ def test_bad_examples_are_reported_and_the_rest_is_done(veridical, trained, tmp_
     )
     assert done.returncode == 7, done.stderr
     assert "2 explanations written" in done.stdout
-    assert "no words to explain" in done.stdout
-    assert "half of a surrogate pair" in done.stdout
+    assert "not explained: example 2: there are no words to explain" in done.stderr
+    assert "half of a surrogate pair" in done.stderr
+    assert "not explained" not in done.stdout
+
+
+def test_of_many_bad_examples_a_few_are_shown(veridical, trained, tmp_path):
+    lines = [{"text": "a good day"}, *[{"text": " "}] * 8]
+    (tmp_path / "mine.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n")
+    asked = ["explain", trained, "--data", "mine.jsonl", "--out", "why.jsonl", "--method", "gradient"]
+    done = veridical(*asked, cwd=tmp_path)
+    assert done.returncode == 7
+    assert done.stderr.count("not explained: example ") == 5
+    assert done.stderr.endswith("not explained: and 3 more\n")
+    assert len(json.loads(veridical(*asked, "--json", cwd=tmp_path).stdout)["failures"]) == 8
 
 
 def test_precision_and_units_are_written_into_the_spec(veridical, trained, tmp_path):
@@ -175,7 +207,8 @@ def test_a_failing_example_is_said_again_without_asking_the_model(veridical, tra
     assert (first.returncode, again.returncode) == (7, 7)
     assert "0 explanations written" in again.stdout
     assert "0 queries, 0 model inputs run" in again.stdout
-    assert first.stdout.splitlines()[1:] == again.stdout.splitlines()[1:]
+    assert first.stderr == again.stderr
+    assert first.stderr.startswith("not explained: example 2: ")
 
 
 def test_the_number_of_words_and_explanations_is_as_asked(veridical, trained, tmp_path):
@@ -269,9 +302,59 @@ def test_a_model_with_code_of_its_own_is_refused_without_a_question(veridical, t
     assert not (tmp_path / "trace").exists()
 
 
-def test_help_needs_no_torch():
-    code = "import sys; sys.argv = ['veridical', '--help']; import veridical.cli.main as m\n"
-    code += "try: m.run()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
-    environment = {**os.environ, "COLUMNS": "100"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--help"], 0),
+        (["--version"], 0),
+        (["list"], 0),
+        (["list", "metrics", "aopc"], 0),
+        (["predict", "tiny", "x"], 2),
+        (["train", "--data", "planted", "--model", "tinny", "--out", "x"], 2),
+        (["explain", "org/model", "--data", "planed", "--out", "x.jsonl"], 2),
+        (["explain", "org/model", "--data", "planted", "--method", "lim", "--out", "x.jsonl"], 2),
+        (["audit", "org/model", "--data", "planted", "--metrics", "aopcc", "--out", "x"], 2),
+    ],
+)
+def test_what_is_quick_needs_no_torch(arguments, code, tmp_path):
+    lines = ["import sys", f"sys.argv = ['veridical', *{arguments!r}]", "import veridical.cli.main as m"]
+    lines += ["try: m.run()", "except SystemExit as stop: code = stop.code or 0", "else: code = 0"]
+    lines += [f"assert code == {code}, code", "assert 'torch' not in sys.modules"]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_version(veridical):
+    assert veridical("--version").stdout == f"veridical {version('veridical')}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["predict"], ["train"], ["list"]])
+def test_help_is_found_by_its_short_name_too(veridical, arguments):
+    short, long = veridical(*arguments, "-h"), veridical(*arguments, "--help")
+    assert short.returncode == 0
+    assert short.stdout == long.stdout
+    assert "Usage: " in short.stdout
+
+
+def test_garbage_is_collected_as_usual_while_a_job_runs_and_after_it(veridical, trained, monkeypatch):
+    usual, seen = gc.get_threshold(), []
+    monkeypatch.setattr("veridical.run.predict.PredictJob.do", lambda *_: seen.append(gc.get_threshold()) or Result(()))
+    assert veridical("predict", trained, "x").returncode == 0
+    assert seen == [usual]
+    assert gc.get_threshold() == usual
+    monkeypatch.setattr("veridical.data.load", lambda _: seen.append(gc.get_threshold()) or [])
+    veridical("predict", trained, "--data", "planted")
+    assert seen[-1][0] > usual[0]
+
+
+def test_long_jobs_tell_plain_lines_in_a_pipe(veridical, trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "_EVERY", 0.0)
+    monkeypatch.setattr(progress, "_SHORT", 0.0)
+    asked = ["--data", "planted:test[:4]", "--method", "gradient", "--out", tmp_path / "why.jsonl"]
+    said = veridical("explain", trained, *asked).stderr.splitlines()
+    assert said[0] == "explaining by gradient, 0/4"
+    assert said[-1].startswith("explaining by gradient, 4/4, after 0:0")
+    said = veridical("predict", trained, "--data", "planted:test[:4]").stderr.splitlines()
+    assert said[0] == "predicting, 0/4"

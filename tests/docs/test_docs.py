@@ -37,11 +37,15 @@ _INLINE = re.compile(r"`(veridical [^`\n]+)`")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced code block; `runs` is false where a comment before it says why it is not run in tests."""
+    """A fenced code block; `runs` is false where a comment before it says why it is not run in tests.
+
+    `goes_on` is true where the words before it say that it goes on from others. Every other block stands alone.
+    """
 
     language: str
     code: str
     runs: bool
+    goes_on: bool
 
 
 def name_of(page: Path) -> str:
@@ -49,7 +53,11 @@ def name_of(page: Path) -> str:
 
 
 def blocks(page: Path, *languages: str) -> list[Block]:
-    found = (Block(each["language"], each["code"], not each["note"]) for each in _BLOCK.finditer(page.read_text()))
+    found, text, before = [], page.read_text(), 0
+    for each in _BLOCK.finditer(text):
+        words = " ".join(text[before : each.start()].split())
+        found.append(Block(each["language"], each["code"], not each["note"], "This goes on from" in words))
+        before = each.end()
     return [block for block in found if block.language in languages]
 
 
@@ -123,7 +131,10 @@ def test_commands_parse(page: Path, commands: dict[str, Any]) -> None:
 
 @PAGE
 def test_mentioned_commands_and_options_exist(page: Path, commands: dict[str, Any]) -> None:
+    own = {option for param in typer.main.get_command(app).params for option in param.opts}
     for name, *words in mentions(page):
+        if name in own:
+            continue
         assert name in commands, f"{name_of(page)}: there is no command {name!r}"
         known = {option for param in commands[name].params for option in param.opts}
         for word in words:
@@ -134,6 +145,24 @@ def test_mentioned_commands_and_options_exist(page: Path, commands: dict[str, An
 def test_python_compiles(page: Path) -> None:
     for block in blocks(page, "python"):
         compile(block.code, name_of(page), "exec", dont_inherit=True)
+
+
+@PAGE
+def test_python_can_be_pasted_alone(page: Path) -> None:
+    for block in blocks(page, "python"):
+        if not block.goes_on:
+            names = ["ruff", "check", "--isolated", "--quiet", "--select", "F821", "--output-format", "concise", "-"]
+            done = subprocess.run(names, input=block.code, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (
+                f"{name_of(page)} uses what an earlier block has made:\n{done.stdout}\n{block.code}"
+            )
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/how-to/*.md")), ids=name_of)
+def test_the_model_that_commands_use_is_introduced(page: Path) -> None:
+    first = next((block.code for block in blocks(page, "bash", "python") if "runs/first" in block.code), None)
+    if first is not None:
+        assert "`runs/first` is the model of the [tutorial](../tutorial.md)" in page.read_text().partition(first)[0]
 
 
 @PAGE
@@ -186,11 +215,14 @@ def test_page_runs(page: Path, first: Path, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VERIDICAL_DATA", "")  # so that what a page sets is undone
     shutil.copytree(first / "runs", tmp_path / "runs")
-    module = ModuleType("page")  # where dataclasses look up the names in their annotations
-    monkeypatch.setitem(sys.modules, "page", module)
+    names: dict[str, Any] = {}
     for block in blocks(page, "bash", "python"):
+        module = ModuleType("page")  # where dataclasses look up the names in their annotations
+        monkeypatch.setitem(sys.modules, "page", module)
+        module.__dict__.update(names if block.goes_on else {})
         if block.runs:
             run(block, page, module)
+        names.update(module.__dict__)
 
 
 def run(block: Block, page: Path, module: ModuleType) -> None:

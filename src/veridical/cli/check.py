@@ -13,8 +13,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from veridical.cli import completion
 from veridical.cli.common import Hold, Json, Long, Model, Units, reading_settings
+from veridical.cli.tables import print_table
 from veridical.core.errors import ModelError
+from veridical.core.model_names import check_trained
 
 if TYPE_CHECKING:
     from veridical.run.check import Checkup
@@ -35,7 +38,10 @@ def check(
     model: Model,
     data: Annotated[
         str | None,
-        typer.Option(help="Data to check with, e.g. reviews:test[:20]; default: 8 texts of the model's own data."),
+        typer.Option(
+            help="Data to check with, e.g. reviews:test[:20]; default: 8 texts of the model's own data.",
+            autocompletion=completion.names("data"),
+        ),
     ] = None,
     units: Units = None,
     hold: Hold = None,
@@ -46,12 +52,15 @@ def check(
 
     Exit code 6 says that there is a problem, so that a script can stop; warnings end with 0.
     """
-    from veridical.cli.common import shown
+    from veridical.cli.progress import shown
     from veridical.data import load
+
+    check_trained(model)
+    examples = load(data) if data else None
+
     from veridical.models import Classifier
     from veridical.run.check import check as job
 
-    examples = load(data) if data else None
     classifier = Classifier.load(model, **reading_settings(units, hold, long))
     with shown() as watch:
         done = job(classifier, examples, watch=watch)
@@ -66,25 +75,28 @@ def check(
 def _print(console: Console, model: str, done: Checkup) -> None:
     console.print(Text(f"{model}, checked with {done.used}"), soft_wrap=True)
     console.print()
-    console.print(_measurements(done.checks))
+    _print_measurements(console, done.checks)
     if notes := [found for found in done.checks if found.verdict != "ok"]:
         console.print("\nwhat to know", style="bold underline")
         console.print(_notes(notes))
     console.print("\nmethods", style="bold underline")
     console.print(Padding(Text(_SAME, "dim"), (0, 0, 0, 2)))
-    console.print(_methods(done.methods))
+    _print_methods(console, done.methods)
     console.print()
     console.print(_summary(done))
 
 
-def _measurements(checks: Sequence[Finding]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold underline", padding=(0, 2, 0, 0))
-    for column in ("check", "verdict", "measured", "limit"):
-        table.add_column(column, no_wrap=True)
-    for found in checks:
-        verdict = Text(found.verdict, _COLOURS[found.verdict])
-        table.add_row(Text(found.name, "cyan"), verdict, found.measured or "-", found.allowed or "-")
-    return table
+def _print_measurements(console: Console, checks: Sequence[Finding]) -> None:
+    rows: list[list[str | Text]] = [
+        [
+            Text(found.name, "cyan"),
+            Text(found.verdict, _COLOURS[found.verdict]),
+            found.measured or "-",
+            found.allowed or "-",
+        ]
+        for found in checks
+    ]
+    print_table(console, ["check", "verdict", "measured", "limit"], rows)
 
 
 def _notes(findings: Sequence[Finding]) -> Table:
@@ -94,12 +106,15 @@ def _notes(findings: Sequence[Finding]) -> Table:
     return table
 
 
-def _methods(methods: Sequence[Finding]) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for found in methods:
-        verdict = (_VERDICTS[found.verdict], _COLOURS[found.verdict])
-        table.add_row(Text(f"  {found.name}", "cyan"), Text.assemble(verdict, f" {found.words}"))
-    return table
+def _print_methods(console: Console, methods: Sequence[Finding]) -> None:
+    rows = [
+        [
+            Text(found.name, "cyan"),
+            Text.assemble((_VERDICTS[found.verdict], _COLOURS[found.verdict]), f" {found.words}"),
+        ]
+        for found in methods
+    ]
+    print_table(console, ["", ""], rows, indent=2)
 
 
 def _summary(done: Checkup) -> Text:

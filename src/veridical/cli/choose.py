@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
+from veridical.cli import completion
 from veridical.cli.common import Json, Seeds, options_from, seeds_of
+from veridical.cli.tables import print_table
 from veridical.core.errors import UsageError
+from veridical.core.model_names import check_new
 from veridical.training import Schedule
 
 if TYPE_CHECKING:
@@ -22,14 +24,23 @@ if TYPE_CHECKING:
 @options_from(leave_out=("seed",), schedule=Schedule)
 def choose(
     *,
-    data: Annotated[str, typer.Option(help="Data to train on; its dev split decides.")],
+    data: Annotated[
+        str, typer.Option(help="Data to train on; its dev split decides.", autocompletion=completion.names("data"))
+    ],
     out: Annotated[str, typer.Option(help="Folder for all models and audits.")],
     objective: Annotated[
-        list[str], typer.Option(help="A candidate, as for `train`; repeat it. The first is the base.")
+        list[str],
+        typer.Option(
+            help="A candidate, as for `train`; repeat it. The first is the base.",
+            autocompletion=completion.names("objectives"),
+        ),
     ],
     by: Annotated[
         str | None,
-        typer.Option(help="The method and the metric that decide, METHOD:METRIC; default: attention, normalised AOPC."),
+        typer.Option(
+            help="The method and the metric that decide, METHOD:METRIC; default: attention, normalised AOPC.",
+            autocompletion=completion.names("explainers"),
+        ),
     ] = None,
     documents: Annotated[int, typer.Option(min=2, help="How many documents of the dev split are audited.")] = 100,
     lose: Annotated[
@@ -38,8 +49,13 @@ def choose(
             min=0.0, help="How much of the first candidate's dev figure may be lost by the one that is chosen."
         ),
     ] = 0.02,
-    model: Annotated[str, typer.Option(help="embedded, tiny, a folder or a hub id.")] = "embedded",
-    dev: Annotated[str | None, typer.Option(help="Data that decides; default: the dev split.")] = None,
+    model: Annotated[
+        str, typer.Option(help="embedded, tiny, a folder or a hub id.", autocompletion=completion.new_models)
+    ] = "embedded",
+    dev: Annotated[
+        str | None,
+        typer.Option(help="Data that decides; default: the dev split.", autocompletion=completion.names("data")),
+    ] = None,
     schedule: Schedule,
     seed: Seeds = "0",
     as_json: Json = False,
@@ -48,11 +64,19 @@ def choose(
 
     Killed and started again, it goes on where it stopped. Test splits play no part in the choice.
     """
+    from veridical.cli.names import check_methods, check_metrics, check_objectives
+    from veridical.cli.progress import shown
+
+    check_new(model)
+    check_objectives(objective)
+    decides = _method_and_metric(by) if by is not None else {}
+    if decides:
+        check_methods(decides["method"])
+        check_metrics(decides["metric"])
+
     from veridical.audits.statistics.findings import plain
-    from veridical.cli.common import shown
     from veridical.studies.choice import choose as job
 
-    decides = _method_and_metric(by) if by is not None else {}
     with shown() as watch:
         found = job(
             data,
@@ -83,11 +107,17 @@ def _method_and_metric(by: str) -> dict[str, Any]:
 
 def _print(console: Console, found: Choice) -> None:
     arrow = "↑" if found.greater_is_better else "↓"
-    table = Table("objective", f"dev {found.figure}", f"{arrow} {found.method}: {found.metric}", "against the first")
-    for each in found.candidates:
-        mark = "" if each.eligible else " (lost too much)"
-        table.add_row(each.objective, f"{each.skill:.4f}{mark}", _spread(each), _against(each))
-    console.print(table)
+    headings = ["objective", f"dev {found.figure}", f"{arrow} {found.method}: {found.metric}", "against the first"]
+    rows = [
+        [
+            each.objective,
+            f"{each.skill:.4f}{'' if each.eligible else ' (lost too much)'}",
+            _spread(each),
+            _against(each),
+        ]
+        for each in found.candidates
+    ]
+    print_table(console, headings, rows)
     console.print(f"best, by {found.documents} documents that all have: {found.best.objective}", soft_wrap=True)
     for trained in found.best.trained:
         console.print(f"saved to {trained.out}", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What commands share: options, options that are made of the fields of a settings class, and the progress bar."""
+"""What commands share: options, options that are made of the fields of a settings class, and how texts are read."""
 
 from __future__ import annotations
 
@@ -7,31 +7,56 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from veridical.cli import completion
 from veridical.core.component import Option, check_options, options_of
 from veridical.core.errors import UsageError
-from veridical.core.progress import Progress as Told
-from veridical.core.progress import Watch
 
-PARTIAL = 7
-"""The exit code of a job that is done but for some examples."""
+_ALLOWED = {
+    "units": ("word", "token"),
+    "hold": ("text", "text_pair"),
+    "long": ("truncate", "window"),
+    "pooling": ("cls", "mean"),
+}
+"""How texts can be read, by option."""
 
-Model = Annotated[str, typer.Argument(help="A folder written by `veridical train`, or a Hugging Face hub id.")]
-Units = Annotated[str | None, typer.Option(help="What gets a score: word or token (word pieces).")]
-Hold = Annotated[str | None, typer.Option(help="A field that is context only, never scored or erased: text_pair.")]
+Model = Annotated[
+    str,
+    typer.Argument(
+        help="A folder written by `veridical train`, or a Hugging Face hub id.",
+        autocompletion=completion.trained_models,
+    ),
+]
+Units = Annotated[
+    str | None,
+    typer.Option(
+        help="What gets a score: word or token (word pieces).", autocompletion=completion.words(*_ALLOWED["units"])
+    ),
+]
+Hold = Annotated[
+    str | None,
+    typer.Option(
+        help="A field that is context only, never scored or erased: text_pair.",
+        autocompletion=completion.words(*_ALLOWED["hold"]),
+    ),
+]
 Long = Annotated[
-    str | None, typer.Option(help="Texts beyond the model's limit: truncate (and say so), or window (read it all).")
+    str | None,
+    typer.Option(
+        help="Texts beyond the model's limit: truncate (and say so), or window (read it all).",
+        autocompletion=completion.words(*_ALLOWED["long"]),
+    ),
 ]
 Pooling = Annotated[
     str | None,
-    typer.Option(help="What a new head reads: cls (the first token's vector) or mean (of all tokens)."),
+    typer.Option(
+        help="What a new head reads: cls (the first token's vector) or mean (of all tokens).",
+        autocompletion=completion.words(*_ALLOWED["pooling"]),
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Bf16 = Annotated[bool, typer.Option("--bf16", help="Run the model in bfloat16: faster where the processor has it.")]
@@ -44,14 +69,16 @@ Seeds = Annotated[
 Command = Callable[..., None]
 
 
-def options_from(leave_out: tuple[str, ...] = (), **classes: type) -> Callable[[Command], Command]:
+def options_from(
+    leave_out: tuple[str, ...] = (), offers: Mapping[str, completion.Completer] | None = None, **classes: type
+) -> Callable[[Command], Command]:
     """Put an option for each field of a settings class in the place of a command's parameter.
 
         @options_from(leave_out=("seed",), schedule=Schedule)
         def train(data: ..., *, schedule: Schedule, as_json: Json = False) -> None: ...
 
     Name, type, default, limits and help of each option are those of the field. `leave_out` names fields that the
-    command fills in itself.
+    command fills in itself, and `offers` says what the shell completes a field with, where its type does not tell.
     """
 
     def decorate(command: Command) -> Command:
@@ -59,7 +86,7 @@ def options_from(leave_out: tuple[str, ...] = (), **classes: type) -> Callable[[
         parameters = [
             each
             for name, own in inspect.signature(command, eval_str=True).parameters.items()
-            for each in ([_parameter(field) for field in fields[name]] if name in fields else [own])
+            for each in ([_parameter(field, offers or {}) for field in fields[name]] if name in fields else [own])
         ]
 
         @functools.wraps(command)
@@ -81,11 +108,12 @@ def _fields(cls: type, leave_out: tuple[str, ...]) -> list[Option]:
     return [each for name, each in options_of(cls).items() if name not in leave_out]
 
 
-def _parameter(field: Option) -> inspect.Parameter:
+def _parameter(field: Option, offers: Mapping[str, completion.Completer]) -> inspect.Parameter:
     """The parameter of a command that sets a field."""
     kind, limits = _read(field.hint)
+    complete = offers.get(field.name, completion.words(*field.schema.get("enum", ())))
     flag = (f"--{field.name}",) if kind is bool else ()  # without a second one that says no
-    option = typer.Option(field.default, *flag, help=_help(field.help, limits))
+    option = typer.Option(field.default, *flag, help=_help(field.help, limits), autocompletion=complete)
     hint = kind if field.default is not None else kind | None
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=hint)
 
@@ -120,51 +148,7 @@ def reading_settings(
 ) -> dict[str, Any]:
     """How texts are read, as far as it was said."""
     said = {"units": units, "hold": hold, "long": long, "pooling": pooling}
-    allowed = {
-        "units": ("word", "token"),
-        "hold": ("text", "text_pair"),
-        "long": ("truncate", "window"),
-        "pooling": ("cls", "mean"),
-    }
     for name, value in said.items():
-        if value is not None and value not in allowed[name]:
-            raise UsageError(f"--{name} cannot be {value!r}", remedy=f"It is one of: {', '.join(allowed[name])}.")
+        if value is not None and value not in _ALLOWED[name]:
+            raise UsageError(f"--{name} cannot be {value!r}", remedy=f"It is one of: {', '.join(_ALLOWED[name])}.")
     return {name: value for name, value in said.items() if value is not None}
-
-
-@contextmanager
-def shown() -> Iterator[Watch]:
-    """A watch for a job: what it tells is a bar, and results that a person may want to keep are lines.
-
-    The bar vanishes when the job ends, well or not.
-    """
-    with _bar() as bar:
-        task, doing = bar.add_task("", total=None, note=""), ""
-
-        def listen(told: Told) -> None:
-            nonlocal task, doing
-            if told.what != doing:  # a new bar for another thing: its times begin anew
-                bar.remove_task(task)
-                task, doing = bar.add_task(told.what, total=told.total, note=""), told.what
-            if told.is_result:
-                line = f"{told.what}, {told.done}/{told.total}  {told.note}"
-                bar.console.print(line, highlight=False, markup=False, soft_wrap=True)
-            else:
-                bar.update(task, completed=told.done, note=told.note)
-
-        yield Watch(listen)
-
-
-def _bar() -> Progress:
-    """A bar with counts and times."""
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-        console=Console(stderr=True),
-        transient=True,
-    )

@@ -10,18 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table as Grid
 from rich.text import Text
 
+from veridical.cli import completion
 from veridical.cli.common import Json
+from veridical.cli.tables import print_table
 
 if TYPE_CHECKING:
     from veridical.audits.statistics.findings import Comparison
 
 
 def compare(
-    first: Annotated[str, typer.Argument(help="The folder of an audit.")],
-    second: Annotated[str, typer.Argument(help="The folder of another model's audit on the same data.")],
+    first: Annotated[str, typer.Argument(help="The folder of an audit.", autocompletion=completion.audit_folders)],
+    second: Annotated[
+        str,
+        typer.Argument(
+            help="The folder of another model's audit on the same data.", autocompletion=completion.audit_folders
+        ),
+    ],
     out: Annotated[str | None, typer.Option(help="File to write: .html, .md or .json.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -42,7 +48,7 @@ def compare(
         console.print(Text(sentence))
     if found.differences:
         console.print()
-        console.print(_table(found))
+        _print_table(console, found)
     for warning in found.warnings:
         console.print(Text.assemble(("warning: ", "yellow"), warning))
     for why, names in _reasons(found.left_out).items():
@@ -59,19 +65,16 @@ def _reasons(left_out: Mapping[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def _table(found: Comparison) -> Grid:
+def _print_table(console: Console, found: Comparison) -> None:
     """A line per metric, and its methods below: side by side, the long names of both would not fit a terminal."""
     from veridical.audits.numbers import number, probability
 
     audited_metrics = {audited.name: audited for audited in found.metrics}
-    grid = Grid(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    grid.add_column("metric and method", overflow="fold")
-    for column in ("first", "second", "corrected p", "verdict"):
-        grid.add_column(column, justify="right" if column in ("first", "second") else "left", no_wrap=True)
-    for metric, rows in groupby(found.differences, key=lambda each: each.metric):
-        grid.add_row(Text(metric, "cyan"))
-        for each in rows:
+    rows: list[list[str | Text]] = []
+    for metric, differences in groupby(found.differences, key=lambda each: each.metric):
+        rows.append([Text(metric, "cyan")])
+        for each in differences:
             means = [number(mean, audited_metrics[metric]) for mean in (each.first.mean, each.second.mean)]
             p = probability(each.contrast.adjusted).removeprefix("p ").removeprefix("= ")
-            grid.add_row(Text(f"  {each.method}"), *means, p, each.contrast.verdict)
-    return grid
+            rows.append([f"  {each.method}", *means, p, each.contrast.verdict])
+    print_table(console, ["metric and method", "first", "second", "corrected p", "verdict"], rows, numbers=(1, 2))

@@ -4,35 +4,57 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from veridical.cli import completion
 from veridical.cli.common import Json, Model, Seeds, options_from, seeds_of
+from veridical.cli.failures import end_with_failures
 from veridical.cli.train import print_trained
 from veridical.core.errors import UsageError
 from veridical.core.extraction import Extraction
+from veridical.core.folders import RUN_FILE
+from veridical.core.model_names import check_new, check_trained
 from veridical.training import Schedule
 
 if TYPE_CHECKING:
     from veridical.run.fresh import Fresh
 
 
-@options_from(leave_out=("seed",), extraction=Extraction, schedule=Schedule)
+@options_from(
+    leave_out=("seed",), offers={"method": completion.names("explainers")}, extraction=Extraction, schedule=Schedule
+)
 def fresh(
     *,
     support: Model,
     out: Annotated[str, typer.Option(help="Folder for the rationales and the new classifier.")],
     extraction: Extraction,
-    data: Annotated[str | None, typer.Option(help="Data; default: what the model was trained on.")] = None,
-    dev: Annotated[
-        str | None, typer.Option(help="Data to choose the best checkpoint by; default: as for the model.")
+    data: Annotated[
+        str | None,
+        typer.Option(help="Data; default: what the model was trained on.", autocompletion=completion.names("data")),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="What to start from; default: what the model started from.")] = None,
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            help="Data to choose the best checkpoint by; default: as for the model.",
+            autocompletion=completion.names("data"),
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="What to start from; default: what the model started from.", autocompletion=completion.new_models
+        ),
+    ] = None,
     elsewhere: Annotated[
         list[str] | None,
-        typer.Option(help="Other data to test on, as it is or with its own ratio: imdb:test@0.1; may be repeated."),
+        typer.Option(
+            help="Other data to test on, as it is or with its own ratio: imdb:test@0.1; may be repeated.",
+            autocompletion=completion.names("data"),
+        ),
     ] = None,
     schedule: Schedule,
     seed: Seeds = "0",
@@ -43,7 +65,14 @@ def fresh(
     Its reasons are then faithful by construction, and its accuracy says how good the rationales are. Killed and started
     again, it goes on where it stopped.
     """
-    from veridical.cli.common import shown
+    from veridical.cli.names import check_methods
+    from veridical.cli.progress import shown
+
+    check_trained(support)
+    check_methods(extraction.method)
+    if model is not None:
+        check_new(model)
+
     from veridical.run.fresh import fresh as job
 
     with shown() as watch:
@@ -63,6 +92,7 @@ def fresh(
         typer.echo(json.dumps(_plain(found)))
     else:
         _print(Console(highlight=False), found)
+    end_with_failures("left out", [str(each.error) for each in found.left_out], all_in=str(Path(out) / RUN_FILE))
 
 
 def _place(text: str, ratio: float) -> tuple[str, float]:
@@ -86,8 +116,6 @@ def _print(console: Console, found: Fresh) -> None:
     for name, runs in found.elsewhere.items():
         figures = "  ".join(f"{each} {value.mean:.4f} ({value.std:.4f})" for each, value in spread(runs).items())
         console.print(f"{name}: {figures}", soft_wrap=True)
-    for failure in found.left_out:
-        console.print(f"left out: {failure.error}", style="yellow", markup=False, soft_wrap=True)
 
 
 def _plain(found: Fresh) -> dict[str, object]:

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from veridical.cli import completion
 from veridical.cli.common import Json
 from veridical.core.errors import UsageError
 
@@ -24,11 +25,19 @@ FAILED = 8
 
 
 def gate(
-    folder: Annotated[str, typer.Argument(help="The folder of an audit.")],
+    folder: Annotated[str, typer.Argument(help="The folder of an audit.", autocompletion=completion.audit_folders)],
     minima: Annotated[
-        list[str] | None, typer.Option("--min", help="metric=0.30, or method:metric=0.30; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--min",
+            help="metric=0.30, or method:metric=0.30; may be repeated.",
+            autocompletion=completion.names("metrics"),
+        ),
     ] = None,
-    maxima: Annotated[list[str] | None, typer.Option("--max", help="The same for the most that it may be.")] = None,
+    maxima: Annotated[
+        list[str] | None,
+        typer.Option("--max", help="The same for the most that it may be.", autocompletion=completion.names("metrics")),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Does an audit keep what was promised? Exit code 8 says no.

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table as Grid
 from rich.text import Text
 
+from veridical.cli import completion
 from veridical.cli.common import Json
+from veridical.cli.tables import print_table
 from veridical.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 _SHORT = 60
 _ALONE = ("more", "options", "presets")
 """What is shown of one thing alone."""
+
+_Rows = tuple[Sequence[str], Sequence[Sequence["str | Text"]]]
+"""Headings, and the cells below them."""
 
 
 class What(StrEnum):
@@ -37,11 +42,23 @@ class What(StrEnum):
     all = "all"
 
 
+def _names_of_table(context: typer.Context, incomplete: str) -> list[str]:
+    """Completes the names of the table that stands before."""
+    return completion.names(str(context.params["what"]))(incomplete)
+
+
 def inventory(
     what: Annotated[What, typer.Argument(help="Which table.")] = What.all,
-    name: Annotated[str | None, typer.Argument(help="One of its names, to see that one with all options.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="One of its names, to see that one with all options.", autocompletion=_names_of_table),
+    ] = None,
     model: Annotated[
-        str | None, typer.Option(help="With explainers: the folder of a model, to see those learned with it.")
+        str | None,
+        typer.Option(
+            help="With explainers: the folder of a model, to see those learned with it.",
+            autocompletion=completion.trained_models,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -106,10 +123,10 @@ def _print_alone(console: Console, row: InventoryRow) -> None:
         if paragraph:
             console.print()
             _print(console, Text(paragraph), 6)
-    for grid in (_options(row.get("options", [])), _presets(row)):
-        if grid.row_count:
+    for headings, rows in (_options(row.get("options", [])), _presets(row)):
+        if rows:
             console.print()
-            _print(console, grid, 6)
+            print_table(console, headings, rows, indent=6)
 
 
 def _print_name(console: Console, row: InventoryRow) -> None:
@@ -122,32 +139,22 @@ def _facts(row: InventoryRow) -> list[str]:
     return [f"{key}: {value}" for key, value in list(row.items())[2:] if key not in _ALONE and value != "-"]
 
 
-def _options(options: list[dict[str, Any]]) -> Grid:
+def _options(options: list[dict[str, Any]]) -> _Rows:
     from veridical.run.catalogue import written_default
 
-    grid = _grid("option", "default", "takes", "what it does")
-    for each in options:
-        grid.add_row(*map(Text, (each["name"], written_default(each), each["takes"], each["help"])))
-    return grid
+    rows = [[Text(each["name"], "cyan"), written_default(each), each["takes"], each["help"]] for each in options]
+    return ["option", "default", "takes", "what it does"], rows
 
 
-def _presets(row: InventoryRow) -> Grid:
+def _presets(row: InventoryRow) -> _Rows:
     from veridical.run.catalogue import written_value
 
-    grid = _grid("preset", "options")
+    rows: list[Sequence[str | Text]] = []
     for preset, chosen in row.get("presets", {}).items():
         options = ", ".join(f"{key}={written_value(value)}" for key, value in chosen.items()) or "the defaults"
-        grid.add_row(*map(Text, (f"{row['name']}(preset={preset})", options)))
-    return grid
+        rows.append([Text(f"{row['name']}(preset={preset})", "cyan"), options])
+    return ["preset", "options"], rows
 
 
-def _grid(first: str, *others: str) -> Grid:
-    grid = Grid(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    grid.add_column(first, style="cyan", no_wrap=True)
-    for heading in others:
-        grid.add_column(heading, overflow="fold")
-    return grid
-
-
-def _print(console: Console, what: Text | Grid, indent: int) -> None:
-    console.print(Padding(what, (0, 0, 0, indent)))
+def _print(console: Console, what: Text, indent: int) -> None:
+    console.print(Padding(what, (0, 0, 0, indent), expand=False))

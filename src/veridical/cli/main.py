@@ -6,7 +6,8 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -25,6 +26,7 @@ from veridical.cli import (
     show,
     train,
 )
+from veridical.cli.startup import collecting_seldom
 from veridical.core.errors import VeridicalError, VeridicalWarning
 
 INTERRUPTED = 130
@@ -36,6 +38,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(train.train)
 app.command()(predict.predict)
@@ -49,6 +52,21 @@ app.command()(choose.choose)
 app.command()(fresh.fresh)
 app.command()(reproduce.reproduce)
 app.command(name="list")(inventory.inventory)
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"veridical {version('veridical')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _before(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
 
 
 @contextmanager
@@ -73,8 +91,8 @@ def run() -> None:
     """Run the command line; an error or a warning that Veridical understands is a sentence, not a trace."""
     console = Console(stderr=True)
     try:
-        with _notes(console):
-            app()
+        with collecting_seldom(), _notes(console):
+            app(prog_name="veridical")
     except VeridicalError as error:
         console.print("error:", style="bold red", end=" ")
         console.print(str(error), markup=False, highlight=False, soft_wrap=True)

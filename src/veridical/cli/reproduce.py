@@ -8,16 +8,18 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from veridical.cli import completion
 from veridical.cli.common import Json
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="saloss or regex.")],
+    paper: Annotated[str, typer.Argument(help="saloss or regex.", autocompletion=completion.papers)],
     preset: Annotated[
         str,
         typer.Option(
             help="The size: smoke (a minute or two), cpu (one data set, hours on two cores), cpu-others (parts of "
-            "other data), full (all data, BERT; for a GPU); saloss also has cpu-targets, regex cpu-terms."
+            "other data), full (all data, BERT; for a GPU); saloss also has cpu-targets, regex cpu-terms.",
+            autocompletion=completion.sizes,
         ),
     ] = "cpu",
     out: Annotated[str | None, typer.Option(help="Folder for models and audits; default: runs/PAPER-PRESET.")] = None,
@@ -28,7 +30,7 @@ def reproduce(
 
     Killed and started again, it goes on where it stopped. The tables are written after each training.
     """
-    from veridical.cli.common import shown
+    from veridical.cli.progress import shown
     from veridical.studies.reproduction import reproduce as job
     from veridical.studies.tables import as_json as data_of
     from veridical.studies.tables import in_short, table_file

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from veridical.cli import completion
 from veridical.cli.common import Hold, Json, Long, Pooling, Seeds, Units, options_from, reading_settings, seeds_of
+from veridical.core.model_names import check_new
 from veridical.training import Schedule
 
 if TYPE_CHECKING:
@@ -21,15 +23,29 @@ if TYPE_CHECKING:
 def train(
     *,
     data: Annotated[
-        str, typer.Option(help="Data to train on, e.g. reviews, reviews:train[:2000], mine.csv(text=review).")
+        str,
+        typer.Option(
+            help="Data to train on, e.g. reviews, reviews:train[:2000], mine.csv(text=review).",
+            autocompletion=completion.names("data"),
+        ),
     ],
     out: Annotated[str, typer.Option(help="Folder for the trained model.")],
-    model: Annotated[str, typer.Option(help="embedded, tiny, a folder or a hub id.")] = "embedded",
+    model: Annotated[
+        str, typer.Option(help="embedded, tiny, a folder or a hub id.", autocompletion=completion.new_models)
+    ] = "embedded",
     dev: Annotated[
-        str | None, typer.Option(help="Data to choose the best checkpoint by; default: the dev split.")
+        str | None,
+        typer.Option(
+            help="Data to choose the best checkpoint by; default: the dev split.",
+            autocompletion=completion.names("data"),
+        ),
     ] = None,
     objective: Annotated[
-        str, typer.Option(help="The training loss; `veridical list objectives` shows them.")
+        str,
+        typer.Option(
+            help="The training loss; `veridical list objectives` shows them.",
+            autocompletion=completion.names("objectives"),
+        ),
     ] = "cross-entropy",
     schedule: Schedule,
     seed: Seeds = "0",
@@ -40,7 +56,12 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a classifier and keep its best checkpoint. Killed and started again, it goes on from the last one."""
-    from veridical.cli.common import shown
+    from veridical.cli.names import check_objectives
+    from veridical.cli.progress import shown
+
+    check_new(model)
+    check_objectives([objective])
+
     from veridical.run.train import train_seeds
 
     with shown() as watch:

@@ -21,6 +21,7 @@ from transformers.utils import cached_file
 from veridical.core.component import unknown
 from veridical.core.errors import ModelError, StorageError, UsageError
 from veridical.core.folders import TrainRecord, read_record
+from veridical.core.model_names import WHERE_FROM, check_place, check_trained, near_folder
 from veridical.core.storage import read_json
 from veridical.data import to_train_on
 from veridical.data.hub import hub_answers
@@ -84,7 +85,7 @@ def load_model(source: str, config: PretrainedConfig, *, new_head: bool) -> PreT
 
 def load_config(source: str) -> PretrainedConfig:
     """The configuration of a folder or hub id, which may bring no code of its own."""
-    _check_place(source)
+    check_place(source)
     refuse_code(source)
     try:
         return AutoConfig.from_pretrained(source, local_files_only=only_local(source), trust_remote_code=False)
@@ -175,6 +176,7 @@ def training_data(source: str) -> str | None:
 
 
 def _from_folder(source: str, settings: dict[str, Any]) -> Classifier:
+    check_trained(source)
     config = load_config(source)
     saved = saved_settings(source)
     model = load_model(source, config, new_head=False)
@@ -226,17 +228,6 @@ def _pixel_settings(source: str) -> dict[str, Any]:
     return {ours: found[theirs] for ours, theirs in (("mean", "image_mean"), ("std", "image_std")) if theirs in found}
 
 
-def _check_place(source: str) -> None:
-    """Refuse a folder without a model, and what can be no hub id either."""
-    path = Path(source)
-    if source and path.is_dir() and not (path / "config.json").exists():
-        raise ModelError(f"{source} holds no model: there is no config.json", remedy=_where_models_come_from)
-    if not source or (
-        not path.is_dir() and (path.exists() or path.is_absolute() or len(path.parts) > 2 or source[:1] in (".", "~"))
-    ):
-        raise ModelError(f"there is no folder {source!r}", remedy=_where_models_come_from)
-
-
 def _check_complete(source: str, model: PreTrainedModel, info: dict[str, Any], new_head: bool) -> None:
     """Refuse weights that leave a part of the model at random, but for a head that is going to be trained."""
     wrong = list(info["missing_keys"])
@@ -253,7 +244,6 @@ def _check_complete(source: str, model: PreTrainedModel, info: dict[str, Any], n
         )
 
 
-_where_models_come_from = "Give a folder written by `veridical train`, or a Hugging Face hub id."
 _again = "Train or copy the model again."
 
 
@@ -261,7 +251,7 @@ def _cannot_load(source: str, error: Exception) -> ModelError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if not Path(source).is_dir():
         reason = f"there is no such folder, and of the hub: {reason}"
-    return ModelError(f"cannot load {source}: {reason.rstrip('.')}", remedy=_where_models_come_from)
+    return ModelError(f"cannot load {source}: {reason.rstrip('.')}", remedy=near_folder(source) + WHERE_FROM)
 
 
 def only_local(source: str) -> bool:

