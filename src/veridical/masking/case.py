@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from veridical.core.values import Example, Image
 from veridical.masking.engine import Engine
 from veridical.masking.erasure import ERASERS, Eraser
 from veridical.masking.questions import Pieces, RowQuestions, Scale, entries_of, targets_of
-from veridical.models import Batch, Classifier, Output, Rows
+from veridical.models import Batch, Classifier, Output, PassOptions, Rows
 from veridical.models.classifier import average_windows
 
 __all__ = ["Case", "Pieces", "Scale"]
@@ -140,22 +140,14 @@ class Case(RowQuestions):
         return self.scaled(average_windows(found, rows.owner, len(self)), self.targets, scale)
 
     def ask_with_gradients(
-        self,
-        example: Tensor | None = None,
-        keep: Tensor | None = None,
-        *,
-        embeds: Tensor | None = None,
-        shift: Tensor | None = None,
-        attentions: bool = False,
-        hidden: bool = False,
+        self, example: Tensor | None = None, keep: Tensor | None = None, **options: Unpack[PassOptions]
     ) -> Output:
         """What a model in training says of examples of which only some units are kept, in one differentiable pass.
 
         `example` [N] are the examples of the questions (None: each once) and `keep` [N, U] what is left of them (None:
-        all). Numbers between 0 and 1 keep a part of a unit, and gradients flow into them as into the weights. `embeds`
-        [R, L, e] takes the place of the rows' own embeddings, `shift` [R, L, d] is added to what enters the first
-        layer. The output has logits [N, C]; attentions and hidden states are those of the rows, as in `output`. Nothing
-        is remembered, and the model stays in its mode.
+        all). Numbers between 0 and 1 keep a part of a unit, and gradients flow into them as into the weights. The
+        output has logits [N, C]; all else that it shows is of the rows, as in `output`. Nothing is remembered, and the
+        model stays in its mode.
         """
         rows, question = (self.batch.rows, self.batch.rows.owner) if example is None else self._rows_for(example)
         count = len(self) if example is None else len(example)
@@ -163,7 +155,7 @@ class Case(RowQuestions):
             self._require_eraser()
             rows = self.eraser(self.classifier, rows, keep.cpu()[question])
             rows = rows.select(torch.arange(len(rows)))  # where words are deleted, texts are shorter
-        output = self.run(rows, embeds=embeds, shift=shift, attentions=attentions, hidden=hidden)
+        output = self.run(rows, **options)
         return replace(output, logits=average_windows(output.logits, question, count))
 
     def logits_of_rewritten(self, example: Tensor, rewritten: Sequence[Example]) -> Tensor:
