@@ -27,7 +27,7 @@ def classifier():
 
 def case_of(classifier, objective):
     batch = classifier.encode(EXAMPLES)
-    return Case.of_output(classifier, batch, forward(classifier, batch, objective.needs))
+    return Case.of_output(classifier, batch, forward(classifier, batch, objective))
 
 
 def test_the_plain_loss_is_the_mean_over_labels_by_hand(classifier):

@@ -114,8 +114,8 @@ class RowQuestions:
     def run(self, rows: Rows, **options: Unpack[PassOptions]) -> Output:
         """What the model says of rows that were made of the case's own, all at once: logits per row, [R, C].
 
-        Gradients flow into the weights, the embeddings, scale and shift, and the rows' gate, and the model stays in its
-        mode: while it is trained, it drops out.
+        Gradients flow into the weights, the embeddings, the shift and the rows' gate, and the model stays in its mode:
+        while it is trained, it drops out.
         """
         self._count(self._questions(rows.owner))
         self.engine.cost.forwards += len(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, TypedDict
@@ -111,12 +111,12 @@ class PassOptions(TypedDict, total=False):
     """What a forward pass may be given beside its rows, and what it may be asked to show.
 
     `embeds` [R, L, e] takes the place of the input embeddings. What enters the first layer, the first of the hidden
-    states, is multiplied by `scale` [R, L], and then `shift` [R, L, d] is added; the gradient by a shift of 0 is the
+    states, is what `enter` makes of it [R, T, d], with `shift` [R, L, d] added; the gradient by a shift of 0 is the
     gradient by that. `attentions`, `hidden` and `pooled` ask for these parts of the output.
     """
 
     embeds: Tensor | None
-    scale: Tensor | None
+    enter: Callable[[Tensor], Tensor] | None
     shift: Tensor | None
     attentions: bool
     hidden: bool

@@ -76,7 +76,7 @@ class BlackBox(Classifier):
         return Batch(tuple(examples), tuple(source.units for source in sources), rows, (0,) * len(examples))
 
     def run(self, rows: Rows, **options: Unpack[PassOptions]) -> Output:
-        if rows.gate is not None or any(options.get(name) is not None for name in ("embeds", "scale", "shift")):
+        if rows.gate is not None or any(options.get(name) is not None for name in ("embeds", "enter", "shift")):
             raise self.cannot("read embeddings or parts of words: it is asked with texts only")
         if any(options.get(name) for name in ("attentions", "hidden", "pooled")):
             raise self.cannot("show its attentions or hidden states: it gives outputs only")

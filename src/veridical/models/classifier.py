@@ -40,7 +40,7 @@ class Ability(StrEnum):
 
     GRADIENTS = "gradients"
     EMBEDDINGS = "embeddings"
-    EMBEDDING_OUTPUT = "embedding-output"  # what enters its first layer can be scaled and shifted
+    EMBEDDING_OUTPUT = "embedding-output"  # what enters its first layer can be changed
     HIDDEN = "hidden"  # the states of all layers
     POOLED = "pooled"  # the vector that the last layer of its head reads
     ATTENTIONS = "attentions"

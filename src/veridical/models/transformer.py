@@ -210,17 +210,17 @@ class Transformer(Classifier):
             return with_other_weights(self.model, self._weights, compute) if self._weights else compute()
 
     def _run(self, rows: Rows, options: PassOptions) -> Output:
-        embeds, scale, shift = options.get("embeds"), options.get("scale"), options.get("shift")
+        embeds, enter, shift = options.get("embeds"), options.get("enter"), options.get("shift")
         attentions, hidden, pooled = (bool(options.get(name)) for name in ("attentions", "hidden", "pooled"))
         if embeds is None and rows.gate is not None:
             embeds = self._embed(rows)
-        if scale is not None or shift is not None:
+        if enter is not None or shift is not None:
             self.require(Ability.EMBEDDING_OUTPUT, asker="a change of what enters the first layer")
         shares = shares_of(rows.inputs["attention_mask"]) if self.pooling == "mean" else None
         entered = embedding_output(self.model)
         with (
             _changed(self._entrance, embeds, self._fit),
-            _changed(entered, scale, _multiply),
+            _changed(entered, enter, lambda change, made: change(made)),
             _changed(entered, shift, _add),
             reading(self.model, self.pooling, shares),
             _seen(last_layer(self.model) if pooled else None) as vectors,
@@ -337,11 +337,6 @@ def _add(shift: Tensor, made: Tensor) -> Tensor:
     return made + pad(shift.to(made), (0, 0, 0, made.shape[1] - shift.shape[1]))
 
 
-def _multiply(scale: Tensor, made: Tensor) -> Tensor:
-    """What a module made [R, T, d], times a number for each position; positions that a model has added stay."""
-    return made * pad(scale.to(made), (0, made.shape[1] - scale.shape[1]), value=1.0)[..., None]
-
-
 @contextmanager
 def _seen(module: nn.Module | None) -> Iterator[list[Tensor]]:
     """While inside, what a module is given is added to the list."""
@@ -357,9 +352,7 @@ def _seen(module: nn.Module | None) -> Iterator[list[Tensor]]:
 
 
 @contextmanager
-def _changed(
-    module: nn.Module | None, value: Tensor | None, change: Callable[[Tensor, Tensor], Tensor]
-) -> Iterator[None]:
+def _changed(module: nn.Module | None, value: T | None, change: Callable[[T, Tensor], Tensor]) -> Iterator[None]:
     """While inside, the module gives what `change` makes of a value and of the output it has computed."""
     if module is None or value is None:
         yield

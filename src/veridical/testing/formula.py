@@ -68,9 +68,9 @@ class Formula(Classifier):
         return Batch(tuple(examples), units, rows, (0,) * len(examples))
 
     def run(self, rows: Rows, **options: Unpack[PassOptions]) -> Output:
-        embeds, scale, shift = options.get("embeds"), options.get("scale"), options.get("shift")
+        embeds, enter, shift = options.get("embeds"), options.get("enter"), options.get("shift")
         values = self.embed(rows) if embeds is None else embeds
-        values = values if scale is None else values * scale[..., None]
+        values = values if enter is None else enter(values)
         values = values if shift is None else values + shift
         return Output(self.function(values[..., 0]), hidden=(values,) if options.get("hidden") else None)
 
