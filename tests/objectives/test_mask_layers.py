@@ -3,15 +3,18 @@
 import copy
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
-from veridical.core.errors import UnsupportedError
+from veridical.audits.plan import plan
+from veridical.core.errors import UnsupportedError, UsageError
 from veridical.data import load
 from veridical.explainers import EXPLAINERS
 from veridical.explainers.mask_layers import IBALayer, L2XLayer, SCCLayer, VMaskLayer, information
 from veridical.masking import Case
+from veridical.metrics import METRICS
 from veridical.models import Classifier
 from veridical.objectives import OBJECTIVES, SCC, CrossEntropy, SimCSE, VMask
 from veridical.objectives.base import forward, prepare
@@ -327,3 +330,78 @@ def test_a_batch_of_one_and_an_empty_text():
 def test_the_record_of_a_run_has_the_figures_of_the_mask(run):
     told = json.loads((run / "run.json").read_text())
     assert "masked_accuracy" in json.dumps(told)
+
+
+def test_its_folder_explains_as_the_trained_one_does(run, tmp_path):
+    classifier = Classifier.load(run)
+    examples = load(f"{DATA}:test").examples[:6]
+    folder = str(run / "explainers" / "scc")
+    found = explain(classifier, examples, method=folder)
+    layer = EXPLAINERS.create(folder)
+    EXPLAINERS.save(layer, tmp_path / "copy")
+    for method in (layer, tmp_path / "copy", classifier.learned["scc"]):
+        assert [each.scores for each in explain(classifier, examples, method=method)] == [each.scores for each in found]
+    assert found[0].spec["method"]["weights"] == layer.fingerprint
+    assert found[0].spec["model"]["fingerprint"] == layer.made_for == classifier.fingerprint
+    assert all(0 <= score <= 1 for score in found[0].scores)
+
+
+def test_the_models_fingerprint_is_that_of_model_and_mask(run, tmp_path):
+    classifier = Classifier.load(run)
+    told = json.loads((classifier.learned["scc"] / "component.json").read_text())
+    assert told["made_for"] == classifier.fingerprint
+    classifier.save(tmp_path / "copy")
+    copied = Classifier.load(tmp_path / "copy")
+    assert copied.learned == {"scc": tmp_path / "copy" / "explainers" / "scc"}
+    assert copied.fingerprint == classifier.fingerprint
+    copied.learned = {}
+    assert copied.fingerprint != classifier.fingerprint
+
+
+def test_another_model_is_refused(run, trained):
+    folder, stranger = run / "explainers" / "scc", Classifier.load(trained)
+    made_for = Classifier.load(run).fingerprint
+    problem = f"scc was trained with the model {made_for}, and this is the model {stranger.fingerprint}"
+    with pytest.raises(UnsupportedError, match=problem):
+        explain(stranger, ["good"], method=folder)
+    examples = load(f"{DATA}:test").examples[:3]
+    layer = EXPLAINERS.create(folder)
+    planned = plan(stranger, examples, [layer], [METRICS.create("comprehensiveness")])
+    assert problem in planned.skipped[EXPLAINERS.written(layer)]
+
+
+def test_a_model_that_is_trained_further_is_another(run):
+    classifier = Classifier.load(run)
+    with torch.no_grad():
+        classifier.model.classifier.bias.add_(1)
+    with pytest.raises(UnsupportedError, match="was trained with the model"):
+        explain(classifier, ["good"], method=classifier.learned["scc"])
+
+
+def test_a_run_of_another_objective_leaves_nothing(trained):
+    assert Classifier.load(trained).learned == {}
+    assert not (Path(trained) / "explainers").exists()
+
+
+def test_the_name_of_a_layer_stands_for_the_models_own(run):
+    classifier = Classifier.load(run)
+    by_name, by_folder = (explain(classifier, ["a good day"], method) for method in ("scc", classifier.learned["scc"]))
+    assert by_name[0].scores == by_folder[0].scores
+    assert by_name[0].spec == by_folder[0].spec
+    planned = plan(classifier, load(f"{DATA}:test").examples[:3], [EXPLAINERS.create("scc")], [METRICS.create("aopc")])
+    assert EXPLAINERS.spec(planned.methods["scc"])["weights"] == by_name[0].spec["method"]["weights"]
+
+
+def test_a_layer_that_the_model_does_not_have(run, trained):
+    with pytest.raises(UnsupportedError, match=r"this model has none of that name \(it has: none\).*--objective scc"):
+        explain(Classifier.load(trained), ["good"], "scc")
+    with pytest.raises(UnsupportedError, match=r"vmask is a layer.*\(it has: scc\)"):
+        explain(Classifier.load(run), ["good"], "vmask")
+    examples = load(f"{DATA}:test").examples[:3]
+    planned = plan(Classifier.load(run), examples, [EXPLAINERS.create("vmask")], [METRICS.create("aopc")])
+    assert "this model has none of that name" in planned.skipped["vmask"]
+
+
+def test_a_layer_keeps_the_options_that_it_was_trained_with(run):
+    with pytest.raises(UsageError, match="the options of scc are those that it was trained with"):
+        explain(Classifier.load(run), ["good"], "scc(width=7)")

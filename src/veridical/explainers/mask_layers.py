@@ -45,9 +45,6 @@ class MaskLayer(Learned, Explainer):
     cost: ClassVar[str] = "a small network; its states are those of the prediction"
     weakness: ClassVar[str] = _WEAKNESS
 
-    def passes(self, units: int) -> int:
-        return 0
-
     def scores(self, case: Case) -> Scores:
         return Scores(case.to_units(case.read(self), self.pieces) * case.live)
 

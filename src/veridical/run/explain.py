@@ -129,7 +129,8 @@ class ExplainJob(Job[Explanation]):
     @classmethod
     def of(cls, model: Model, method: Method, target: str, engine: Engine, data: str | None) -> ExplainJob:
         """Build the method and see whether the model has what it needs."""
-        handle, explainer = ModelHandle.of(model), EXPLAINERS.create(method)
+        handle = ModelHandle.of(model)
+        explainer = handle.trained(EXPLAINERS.create(method))
         handle.require(explainer)
         spec = handle.explanation_spec(explainer, target, engine, data)
         return cls(handle, target, EngineSettings.of(engine), explainer, spec)
