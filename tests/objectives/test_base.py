@@ -16,7 +16,7 @@ def terms(objective):
     classifier, examples = text_classifier()
     batch = classifier.encode(examples)
     objective = prepare(objective, classifier, examples)
-    return objective(Case.of_output(classifier, batch, forward(classifier, batch, objective.needs)))
+    return objective(Case.of_output(classifier, batch, forward(classifier, batch, objective)))
 
 
 def test_a_sum_is_read_and_written():

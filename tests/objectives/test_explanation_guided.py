@@ -225,7 +225,7 @@ def test_training_on_it_draws_attention_to_what_matters(trained, every):
         optimiser = torch.optim.AdamW(classifier.model.parameters(), lr=1e-3)
         for _ in range(10):
             optimiser.zero_grad()
-            terms = objective(Case.of_output(classifier, batch, forward(classifier, batch, objective.needs)))
+            terms = objective(Case.of_output(classifier, batch, forward(classifier, batch, objective)))
             torch.stack(list(terms.values())).sum().backward()
             optimiser.step()
         case = case_of(classifier, examples)

@@ -109,7 +109,7 @@ def test_training_on_it_shortens_the_gradient(trained, every):
         optimiser = torch.optim.AdamW(classifier.model.parameters(), lr=1e-3)
         for _ in range(15):
             optimiser.zero_grad()
-            terms = objective(Case.of_output(classifier, batch, forward(classifier, batch, objective.needs)))
+            terms = objective(Case.of_output(classifier, batch, forward(classifier, batch, objective)))
             torch.stack(list(terms.values())).sum().backward()
             optimiser.step()
         case = Case.of_output(classifier, batch, classifier.forward(batch))

@@ -22,7 +22,7 @@ GRADIENT = "input-x-gradient"
 
 def case_of(classifier, examples, objective):
     batch = classifier.encode(examples)
-    return Case.of_output(classifier, batch, forward(classifier, batch, objective.needs))
+    return Case.of_output(classifier, batch, forward(classifier, batch, objective))
 
 
 def yes(value):

@@ -28,7 +28,7 @@ PLAIN = Regex(l2=0, l3=0, l4=0)
 
 def step(objective, classifier, examples):
     batch = classifier.encode(examples)
-    return objective(Case.of_output(classifier, batch, forward(classifier, batch, objective.needs)))
+    return objective(Case.of_output(classifier, batch, forward(classifier, batch, objective)))
 
 
 def forwards(objective):

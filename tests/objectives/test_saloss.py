@@ -26,9 +26,9 @@ ALPHA, SIGMA = (0.5, 0.3, 0.2), (0.2, 0.3, 0.5)
 LABELS = ("neg", "pos")
 
 
-def case_of(classifier, examples, needs=frozenset({"cls-attentions"})):
+def case_of(classifier, examples, objective=SaLoss()):  # noqa: B008
     batch = classifier.encode(examples)
-    return Case.of_output(classifier, batch, forward(classifier, batch, needs))
+    return Case.of_output(classifier, batch, forward(classifier, batch, objective))
 
 
 def three_words(attention):
@@ -194,7 +194,7 @@ def test_the_graph_of_content_words_has_no_others():
 def test_weight_0_asks_for_nothing():
     assert SaLoss(lam=0.0).needs == frozenset()
     classifier, examples = text_classifier()
-    case = case_of(classifier, examples, frozenset())
+    case = case_of(classifier, examples, SaLoss(lam=0.0))
     assert case.output.attentions is None
     assert SaLoss(lam=0.0)(case).keys() == CrossEntropy()(case).keys()
     assert prepare(SaLoss(lam=0.0), *image_classifier()) == SaLoss(lam=0.0)

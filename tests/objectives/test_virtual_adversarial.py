@@ -218,7 +218,7 @@ def unsteadiness(objective):
         optimiser = torch.optim.AdamW(classifier.model.parameters(), lr=1e-3)
         for _ in range(30):
             optimiser.zero_grad()
-            terms = objective(Case.of_output(classifier, batch, forward(classifier, batch, objective.needs)))
+            terms = objective(Case.of_output(classifier, batch, forward(classifier, batch, objective)))
             torch.stack(list(terms.values())).sum().backward()
             optimiser.step()
         case = Case.of_output(classifier, batch, classifier.forward(batch))

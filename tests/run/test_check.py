@@ -25,6 +25,9 @@ from veridical.testing.families import family
 
 TEXTS = ["A gorgeous, witty movie; don't miss it!", "dull movie", "The plot is dreadful..."]
 
+LAYERS = {"scc", "vmask", "l2x", "iba"}
+"""Methods that come with a model, if at all."""
+
 
 def by_name(findings):
     return {found.name: found for found in findings}
@@ -51,7 +54,7 @@ def test_a_good_model_passes(good):
 
 def test_every_method_has_a_verdict_with_its_number(good):
     methods = by_name(good.methods)
-    assert set(EXPLAINERS) <= set(methods)
+    assert EXPLAINERS.keys() - LAYERS <= set(methods)
     assert all(found.verdict in ("ok", "warning") for found in methods.values())
     assert all(found.limit is not None and found.measured in found.meaning for found in methods.values())
     assert methods["lime"].details["samples"] < EXPLAINERS.create("lime").samples  # tried out cheaply, and says so
@@ -79,7 +82,7 @@ def test_every_kind_of_model_can_be_checked(sample):
     assert done.problems == []
     assert done.examples == len(examples)
     assert done.kind == {pair_classifier: "pair", image_classifier: "image"}.get(sample, "text")
-    assert set(EXPLAINERS) <= set(by_name(done.methods))
+    assert EXPLAINERS.keys() - LAYERS <= set(by_name(done.methods))
 
 
 def test_methods_that_do_not_fit_say_what_they_need():

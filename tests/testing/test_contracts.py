@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from veridical.explainers import EXPLAINERS, LearnedMask, Scores
+from veridical.explainers import EXPLAINERS, Scores, VMaskLayer
 from veridical.explainers.base import adding_up
 from veridical.masking import ERASERS
 from veridical.objectives import OBJECTIVES, CrossEntropy
@@ -211,7 +211,7 @@ def test_the_checks_pass_what_is_not_broken():
 
 
 @dataclass(frozen=True)
-class Forgetful(LearnedMask):
+class Forgetful(VMaskLayer):
     """Half of what it has learned is not among its weights."""
 
     def scores(self, case):

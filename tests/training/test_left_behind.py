@@ -8,7 +8,7 @@ from torch import nn
 
 from veridical.core.errors import UsageError
 from veridical.data import load
-from veridical.explainers import EXPLAINERS, Explainer, LearnedMask, Occlusion, Scores
+from veridical.explainers import EXPLAINERS, Explainer, Occlusion, Scores, VMaskLayer
 from veridical.models import Classifier
 from veridical.models.new import start
 from veridical.objectives import CrossEntropy, Objective, Sum
@@ -42,8 +42,8 @@ def classifier(data):
 
 
 def mask(weight):
-    made = LearnedMask()
-    nn.init.constant_(made.network[2].weight, weight)
+    made = VMaskLayer()
+    nn.init.constant_(made.network.last.weight, weight)
     return made
 
 

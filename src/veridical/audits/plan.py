@@ -27,7 +27,7 @@ from veridical.metrics import METRICS, CorpusMetric, Measured, Metric
 from veridical.metrics.base import Need
 from veridical.metrics.sets import DEFAULT, OF_NUMBERS, SETS
 from veridical.models import Classifier
-from veridical.run.handle import ModelHandle
+from veridical.run.handle import ModelHandle, with_model
 
 T = TypeVar("T")
 AnyMetric = Metric | CorpusMetric
@@ -56,6 +56,7 @@ def plan(
 ) -> Plan:
     """Keep what is possible. The floor is always among the methods."""
     _check_ids(examples)
+    methods, missing = _with_own(classifier, methods)
     asked = named(EXPLAINERS, _with_floor(methods))
     able = {name: _with_fitting_eraser(classifier, each) for name, each in asked.items()}
     unable = {name: why for name, each in able.items() if (why := _cannot_explain(classifier, each))}
@@ -75,12 +76,24 @@ def plan(
         methods=named(EXPLAINERS, (each for name, each in able.items() if name not in unable)),
         metrics=named(METRICS, (each for name, each in fitting.items() if name not in unfit)),
         skipped={
+            **missing,
             **unable,
             **_changes(EXPLAINERS, asked, able, unable),
             **_changes(METRICS, wanted, fitting, unfit),
             **unfit,
         },
     )
+
+
+def _with_own(classifier: Classifier, methods: Sequence[Explainer]) -> tuple[list[Explainer], dict[str, str]]:
+    """The methods, with the model's own mask layers in the place of their names; and why some are missing."""
+    found, missing = list[Explainer](), dict[str, str]()
+    for method in methods:
+        try:
+            found.append(with_model(classifier, method))
+        except UnsupportedError as error:
+            missing[EXPLAINERS.name_of(method)] = error.problem
+    return found, missing
 
 
 def named(registry: Registry[T], things: Iterable[T]) -> dict[str, T]:

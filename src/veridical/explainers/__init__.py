@@ -8,9 +8,9 @@ from veridical.explainers.deep_shap import DeepSHAP
 from veridical.explainers.gradients import Gradient, InputXGradient
 from veridical.explainers.integrated_gradients import IntegratedGradients
 from veridical.explainers.kernel_shap import KernelShap
-from veridical.explainers.learned_mask import LearnedMask
 from veridical.explainers.lime import Lime
 from veridical.explainers.lrp import LRP
+from veridical.explainers.mask_layers import IBALayer, L2XLayer, MaskLayer, SCCLayer, VMaskLayer
 from veridical.explainers.occlusion import Occlusion
 from veridical.models import Ability
 
@@ -32,7 +32,10 @@ EXPLAINERS: Registry[Explainer] = Registry(
         "occlusion": Occlusion,
         "lime": Lime,
         "kernel-shap": KernelShap,
-        "learned-mask": LearnedMask,
+        "scc": SCCLayer,
+        "vmask": VMaskLayer,
+        "l2x": L2XLayer,
+        "iba": IBALayer,
     },
     required=("needs", "passes", "scores"),
     abilities=Ability,
@@ -48,13 +51,17 @@ __all__ = [
     "DeepSHAP",
     "Explainer",
     "Gradient",
+    "IBALayer",
     "InputXGradient",
     "IntegratedGradients",
     "KernelShap",
-    "LearnedMask",
+    "L2XLayer",
     "Lime",
+    "MaskLayer",
     "Occlusion",
     "Random",
+    "SCCLayer",
     "ScaledAttention",
     "Scores",
+    "VMaskLayer",
 ]

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import torch
 from torch import Tensor
 
 from veridical.core.errors import ModelError
 from veridical.core.values import Example, Image
-from veridical.masking.engine import Engine
+from veridical.masking.engine import Engine, Reader
 from veridical.masking.erasure import ERASERS, Eraser
 from veridical.masking.questions import Pieces, RowQuestions, Scale, entries_of, targets_of
-from veridical.models import Batch, Classifier, Output, Rows
+from veridical.models import Batch, Classifier, Output, PassOptions, Rows
 from veridical.models.classifier import average_windows
 
 __all__ = ["Case", "Pieces", "Scale"]
@@ -62,22 +62,28 @@ class Case(RowQuestions):
         target: str = "predicted",
         eraser: str | Eraser = "mask",
         engine: Engine | None = None,
+        reader: Reader | None = None,
     ) -> Case:
         """Encode examples and choose what to explain: the `predicted` class, the `gold` one, or a label by name.
 
-        Of a multi-label model, each predicted or gold label of an example is an entry of the case by itself.
+        Of a multi-label model, each predicted or gold label of an example is an entry of the case by itself. A `reader`
+        is shown the pass that predicts, and `read` gives what it has read without another one.
         """
         engine = engine or Engine()
         chosen = ERASERS.create(eraser)
         batch = classifier.encode(examples)
         answers: dict[bytes, Tensor] = {}  # kept for the case: the whole text is asked about again and again
-        rows = engine.logits(classifier, batch.rows, answers)
+        known: dict[Hashable, Any] = {}
+        if reader:
+            rows, known[_key_of(reader)] = engine.read(classifier, batch.rows, reader, answers)
+        else:
+            rows = engine.logits(classifier, batch.rows, answers)
         output = Output(average_windows(rows, batch.rows.owner, len(batch)))
         _check_finite(output, batch)
         engine.cost.queries += len(batch)
         example, targets = entries_of(classifier, batch, output, target)
         if not torch.equal(example, torch.arange(len(batch))):  # several labels: an example stands there for each
-            batch, output = batch.repeated(example), Output(output.logits[example])
+            batch, output, known = batch.repeated(example), Output(output.logits[example]), {}
         asked = torch.ones(len(batch), dtype=torch.long)  # the prediction itself
         return cls(
             classifier=classifier,
@@ -88,6 +94,7 @@ class Case(RowQuestions):
             asked=asked,
             eraser=chosen,
             _answers=answers,
+            _known=known,
         )
 
     @property
@@ -108,6 +115,15 @@ class Case(RowQuestions):
             self._known[key] = compute()
         found: T = self._known[key]
         return found
+
+    def read(self, reader: Reader) -> Tensor:
+        """What a reader reads off the model's pass over each whole text, [R, L]."""
+
+        def ask() -> Tensor:
+            self._count(torch.ones_like(self.asked))
+            return self.engine.read(self.classifier, self.batch.rows, reader, {})[1]
+
+        return self.once(_key_of(reader), ask)
 
     def value(self, keep: Tensor, scale: Scale = "prob") -> Tensor:
         """The target's value when only some units are kept: `keep` [B, K, U] gives [B, K]."""
@@ -140,22 +156,14 @@ class Case(RowQuestions):
         return self.scaled(average_windows(found, rows.owner, len(self)), self.targets, scale)
 
     def ask_with_gradients(
-        self,
-        example: Tensor | None = None,
-        keep: Tensor | None = None,
-        *,
-        embeds: Tensor | None = None,
-        shift: Tensor | None = None,
-        attentions: bool = False,
-        hidden: bool = False,
+        self, example: Tensor | None = None, keep: Tensor | None = None, **options: Unpack[PassOptions]
     ) -> Output:
         """What a model in training says of examples of which only some units are kept, in one differentiable pass.
 
         `example` [N] are the examples of the questions (None: each once) and `keep` [N, U] what is left of them (None:
-        all). Numbers between 0 and 1 keep a part of a unit, and gradients flow into them as into the weights. `embeds`
-        [R, L, e] takes the place of the rows' own embeddings, `shift` [R, L, d] is added to what enters the first
-        layer. The output has logits [N, C]; attentions and hidden states are those of the rows, as in `output`. Nothing
-        is remembered, and the model stays in its mode.
+        all). Numbers between 0 and 1 keep a part of a unit, and gradients flow into them as into the weights. The
+        output has logits [N, C]; all else that it shows is of the rows, as in `output`. Nothing is remembered, and the
+        model stays in its mode.
         """
         rows, question = (self.batch.rows, self.batch.rows.owner) if example is None else self._rows_for(example)
         count = len(self) if example is None else len(example)
@@ -163,7 +171,7 @@ class Case(RowQuestions):
             self._require_eraser()
             rows = self.eraser(self.classifier, rows, keep.cpu()[question])
             rows = rows.select(torch.arange(len(rows)))  # where words are deleted, texts are shorter
-        output = self.run(rows, embeds=embeds, shift=shift, attentions=attentions, hidden=hidden)
+        output = self.run(rows, **options)
         return replace(output, logits=average_windows(output.logits, question, count))
 
     def logits_of_rewritten(self, example: Tensor, rewritten: Sequence[Example]) -> Tensor:
@@ -209,6 +217,11 @@ class Case(RowQuestions):
         index = torch.cat([of[which] for which in example.tolist()])
         question = torch.cat([torch.full((len(of[which]),), at) for at, which in enumerate(example.tolist())])
         return self.batch.rows.select(index), question
+
+
+def _key_of(reader: Reader) -> Hashable:
+    """What tells a reader from others: two with the same settings may have learned different things."""
+    return "read", id(reader)
 
 
 def _check_finite(output: Output, batch: Batch) -> None:

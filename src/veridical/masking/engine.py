@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from veridical.core.values import Example
-from veridical.models import Classifier, Rows
+from veridical.models import Classifier, Output, Rows
 from veridical.models.classifier import average_windows
 
 Precision = Literal["fp32", "bf16"]
@@ -28,6 +29,15 @@ class Cost:
     queries: int = 0
     forwards: int = 0
     backwards: int = 0
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Something that scores tokens by what a model shows of its pass over a text."""
+
+    def read(self, rows: Rows, output: Output) -> Tensor:
+        """A number for each position, [R, L], from an output with hidden states."""
+        ...
 
 
 @dataclass
@@ -79,6 +89,24 @@ class Engine:
         if len(answers) + len(new) <= self.remember:
             answers.update(new)
         return result
+
+    def read(
+        self, classifier: Classifier, rows: Rows, reader: Reader, answers: dict[bytes, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """The logits of each row, [R, C], and what a reader reads off the same pass, [R, L]."""
+        width = rows.unit_of.shape[1]
+        outputs = max(1, len(classifier.labels))
+
+        def both(part: Rows) -> Tensor:
+            output = classifier.run(part, hidden=True)
+            tokens = reader.read(part, output).to(output.logits)
+            return torch.cat([output.logits, functional.pad(tokens, (0, width - tokens.shape[1]))], 1)
+
+        found = self.run(classifier, rows, torch.arange(len(rows)), both)
+        logits, tokens = found[:, :outputs], found[:, outputs:]
+        if len(rows) <= self.remember:
+            answers.update(zip(rows.keys(), logits, strict=True))
+        return logits, tokens
 
     def predict(self, classifier: Classifier, examples: Sequence[Example], portion: int = 512) -> Tensor:
         """The logits of whole examples, [N, C]."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Unpack
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from veridical.core.errors import UsageError
 from veridical.masking.engine import Engine
-from veridical.models import Batch, Classifier, Output, Rows
+from veridical.models import Batch, Classifier, Output, PassOptions, Rows
 
 Scale = Literal["logit", "prob", "logprob"]
 """What a value is: the target's logit, its probability, or the logarithm of that. Regression has only its output."""
@@ -111,15 +111,7 @@ class RowQuestions:
         """Which unit slots [B, U] are real."""
         return self.batch.live
 
-    def run(
-        self,
-        rows: Rows,
-        *,
-        embeds: Tensor | None = None,
-        shift: Tensor | None = None,
-        attentions: bool = False,
-        hidden: bool = False,
-    ) -> Output:
+    def run(self, rows: Rows, **options: Unpack[PassOptions]) -> Output:
         """What the model says of rows that were made of the case's own, all at once: logits per row, [R, C].
 
         Gradients flow into the weights, the embeddings, the shift and the rows' gate, and the model stays in its mode:
@@ -127,7 +119,7 @@ class RowQuestions:
         """
         self._count(self._questions(rows.owner))
         self.engine.cost.forwards += len(rows)
-        return self.classifier.run(rows, embeds=embeds, shift=shift, attentions=attentions, hidden=hidden)
+        return self.classifier.run(rows, **options)
 
     def rowwise(self, score: RowFunction, scale: Scale = "logit", passes: int = 1, copies: int = 1) -> Tensor:
         """Apply a function to each row once and gather its token scores, [R, L].

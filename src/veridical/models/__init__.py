@@ -3,7 +3,7 @@
 Only this package knows of sub-tokens, special tokens, padding and windows; outside it there are units.
 """
 
-from veridical.models.batch import Batch, Output, Rows
+from veridical.models.batch import Batch, Output, PassOptions, Rows
 from veridical.models.classifier import Ability, Classifier, Task
 
-__all__ = ["Ability", "Batch", "Classifier", "Output", "Rows", "Task"]
+__all__ = ["Ability", "Batch", "Classifier", "Output", "PassOptions", "Rows", "Task"]

@@ -152,6 +152,8 @@ def abilities_of(model: PreTrainedModel, has_mask_token: bool) -> frozenset[Abil
         abilities |= {Ability.MASK}
     if embedding_output(model) is not None:
         abilities |= {Ability.EMBEDDING_OUTPUT}
+    if last_layer(model) is not None:
+        abilities |= {Ability.POOLED}
     if model.config.model_type in _BERT_LIKE:
         abilities |= {Ability.BERT_LAYERS}
     if model.config.model_type == "longformer":
@@ -217,6 +219,14 @@ def embedding_output(model: PreTrainedModel) -> nn.Module | None:
         if place != "embeddings" or not _is_only_words(model, found):
             return found
     return None
+
+
+def last_layer(model: PreTrainedModel) -> nn.Module | None:
+    """The linear layer that gives the logits of one vector for each input; None where there is no such layer."""
+    if decides_on_last_token(model):
+        return None  # its last layer reads every position, and the logits of one of them are picked afterwards
+    linear = [each for each in model.modules() if isinstance(each, nn.Linear)]
+    return next((each for each in reversed(linear) if each.out_features == model.config.num_labels), None)
 
 
 def _is_only_words(model: PreTrainedModel, embeddings: nn.Module) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 from torch import Tensor
@@ -107,14 +107,31 @@ class Batch:
         )
 
 
+class PassOptions(TypedDict, total=False):
+    """What a forward pass may be given beside its rows, and what it may be asked to show.
+
+    `embeds` [R, L, e] takes the place of the input embeddings. What enters the first layer, the first of the hidden
+    states, is what `enter` makes of it [R, T, d], with `shift` [R, L, d] added; the gradient by a shift of 0 is the
+    gradient by that. `attentions`, `hidden` and `pooled` ask for these parts of the output.
+    """
+
+    embeds: Tensor | None
+    enter: Callable[[Tensor], Tensor] | None
+    shift: Tensor | None
+    attentions: bool
+    hidden: bool
+    pooled: bool
+
+
 @dataclass(frozen=True)
 class Output:
-    """What a model said of rows or examples: `logits` [B, C], and on request its attentions and hidden states.
+    """What a model said of rows or examples: `logits` [B, C], and on request more of what it computed.
 
     `attentions` has one [B, H, T, T] tensor per layer, after the softmax; `hidden` one [B, T, d] tensor per layer and
     one for the embeddings. A model whose attention is `local` only tells [B, H, T, G]: how much each of its G global
     tokens, the first of which is the classification token, attends to each position. `readers` [B, T] is the share of
-    each position in the vector that the head reads; None means that it reads the first token's.
+    each position in the vector that the head reads; None means that it reads the first token's. `pooled` [B, h] is what
+    the last layer of the head reads.
     """
 
     logits: Tensor
@@ -122,6 +139,7 @@ class Output:
     hidden: tuple[Tensor, ...] | None = None
     local: bool = False
     readers: Tensor | None = None
+    pooled: Tensor | None = None
 
     def part(self, which: slice) -> Output:
         """What was said of some of the rows."""
@@ -130,7 +148,8 @@ class Output:
             return None if layers is None else tuple(layer[which] for layer in layers)
 
         readers = None if self.readers is None else self.readers[which]
-        return Output(self.logits[which], cut(self.attentions), cut(self.hidden), self.local, readers)
+        pooled = None if self.pooled is None else self.pooled[which]
+        return Output(self.logits[which], cut(self.attentions), cut(self.hidden), self.local, readers, pooled)
 
     def as_read(self, weights: Tensor) -> Tensor:
         """What the head's vector attends to in a layer, [B, H, T]: the first token's row, or the mean over readers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from veridical.core.errors import ModelError, UsageError
 from veridical.core.values import PAIR, TEXT, Example, Unit
-from veridical.models.batch import Batch, Output, Rows
+from veridical.models.batch import Batch, Output, PassOptions, Rows
 from veridical.models.classifier import Ability, Classifier
 from veridical.models.function_hash import function_hash
 from veridical.models.text_rows import FIELDS, check_hold, check_texts, word_spans
@@ -80,18 +80,10 @@ class BlackBox(Classifier):
         rows = Rows({"source": owner, "words": places}, places, owner, counts, context=sources)
         return Batch(tuple(examples), tuple(source.units for source in sources), rows, (0,) * len(examples))
 
-    def run(
-        self,
-        rows: Rows,
-        *,
-        embeds: Tensor | None = None,
-        shift: Tensor | None = None,
-        attentions: bool = False,
-        hidden: bool = False,
-    ) -> Output:
-        if embeds is not None or shift is not None or rows.gate is not None:
+    def run(self, rows: Rows, **options: Unpack[PassOptions]) -> Output:
+        if rows.gate is not None or any(options.get(name) is not None for name in ("embeds", "enter", "shift")):
             raise self.cannot("read embeddings or parts of words: it is asked with texts only")
-        if attentions or hidden:
+        if any(options.get(name) for name in ("attentions", "hidden", "pooled")):
             raise self.cannot("show its attentions or hidden states: it gives outputs only")
         sources, words = rows.inputs["source"].tolist(), rows.inputs["words"].tolist()
         return Output(

@@ -12,7 +12,7 @@ from enum import StrEnum
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
@@ -20,7 +20,7 @@ from torch import Tensor
 from veridical.core.errors import InputError, UnsupportedError
 from veridical.core.folders import COMPONENT_FILE
 from veridical.core.values import VALUE, Example, Label, is_number
-from veridical.models.batch import Batch, Output, Rows
+from veridical.models.batch import Batch, Output, PassOptions, Rows
 
 _AT_WORDS = "Give it where=word: words have vectors in every model."
 
@@ -40,8 +40,9 @@ class Ability(StrEnum):
 
     GRADIENTS = "gradients"
     EMBEDDINGS = "embeddings"
-    EMBEDDING_OUTPUT = "embedding-output"  # what enters its first layer can be shifted
+    EMBEDDING_OUTPUT = "embedding-output"  # what enters its first layer can be changed
     HIDDEN = "hidden"  # the states of all layers
+    POOLED = "pooled"  # the vector that the last layer of its head reads
     ATTENTIONS = "attentions"
     CLS_ATTENTIONS = "cls-attentions"  # what the first token, or all that the head reads, attends to
     ATTENTION_GRADIENTS = "attention-gradients"  # the output can be differentiated by attentions
@@ -114,20 +115,8 @@ class Classifier(ABC):
         """Turn examples into units and model inputs; a bad example raises an `InputError` that names it."""
 
     @abstractmethod
-    def run(
-        self,
-        rows: Rows,
-        *,
-        embeds: Tensor | None = None,
-        shift: Tensor | None = None,
-        attentions: bool = False,
-        hidden: bool = False,
-    ) -> Output:
-        """The model's output for each row, with gradients if they are enabled.
-
-        `embeds` [R, L, e] takes the place of the input embeddings, and `shift` [R, L, d] is added to what enters the
-        first layer, the first of the hidden states. The gradient by a shift of 0 is the gradient by that.
-        """
+    def run(self, rows: Rows, **options: Unpack[PassOptions]) -> Output:
+        """The model's output for each row, with gradients if they are enabled."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -188,9 +177,9 @@ class Classifier(ABC):
     def device(self) -> torch.device:
         return torch.device("cpu")
 
-    def forward(self, batch: Batch, *, attentions: bool = False, hidden: bool = False) -> Output:
+    def forward(self, batch: Batch, **options: Unpack[PassOptions]) -> Output:
         """The output for each example of a batch at once, for training; `Case` asks in bounded portions instead."""
-        output = self.run(batch.rows, attentions=attentions, hidden=hidden)
+        output = self.run(batch.rows, **options)
         logits = average_windows(output.logits, batch.rows.owner, len(batch))
         return replace(output, logits=logits)
 

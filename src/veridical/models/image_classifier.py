@@ -33,6 +33,7 @@ class ImageClassifier(Transformer):
     provides = Transformer.provides | {
         Ability.BERT_LAYERS,
         Ability.EMBEDDING_OUTPUT,
+        Ability.POOLED,
         Ability.DELETE,
         Ability.MASK,
         Ability.PAD,

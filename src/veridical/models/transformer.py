@@ -12,7 +12,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 from weakref import WeakKeyDictionary
 
 import torch
@@ -30,10 +30,11 @@ from veridical.models.architecture import (
     has_biases,
     is_multi_label,
     labels_of,
+    last_layer,
     public_name,
     quietly,
 )
-from veridical.models.batch import Output, Rows
+from veridical.models.batch import Output, PassOptions, Rows
 from veridical.models.classifier import EXPLAINERS_FOLDER, Ability, Classifier, Task, fingerprint_of, learned_with
 from veridical.models.pooling import Pooling, configured, pooling_of, reading, shares_of
 from veridical.models.weights import (
@@ -130,17 +131,9 @@ class Transformer(Classifier):
         other._weights = dict(weights)
         return other
 
-    def run(
-        self,
-        rows: Rows,
-        *,
-        embeds: Tensor | None = None,
-        shift: Tensor | None = None,
-        attentions: bool = False,
-        hidden: bool = False,
-    ) -> Output:
+    def run(self, rows: Rows, **options: Unpack[PassOptions]) -> Output:
         rows = rows.to(self.device)
-        return self._alone(lambda: self._run(rows, embeds, shift, attentions, hidden))
+        return self._alone(lambda: self._run(rows, options))
 
     def embed(self, rows: Rows) -> Tensor:
         rows = rows.to(self.device)
@@ -216,16 +209,21 @@ class Transformer(Classifier):
         with self.lock:
             return with_other_weights(self.model, self._weights, compute) if self._weights else compute()
 
-    def _run(self, rows: Rows, embeds: Tensor | None, shift: Tensor | None, attentions: bool, hidden: bool) -> Output:
+    def _run(self, rows: Rows, options: PassOptions) -> Output:
+        embeds, enter, shift = options.get("embeds"), options.get("enter"), options.get("shift")
+        attentions, hidden, pooled = (bool(options.get(name)) for name in ("attentions", "hidden", "pooled"))
         if embeds is None and rows.gate is not None:
             embeds = self._embed(rows)
-        if shift is not None:
-            self.require(Ability.EMBEDDING_OUTPUT, asker="a shift of what enters the first layer")
+        if enter is not None or shift is not None:
+            self.require(Ability.EMBEDDING_OUTPUT, asker="a change of what enters the first layer")
         shares = shares_of(rows.inputs["attention_mask"]) if self.pooling == "mean" else None
+        entered = embedding_output(self.model)
         with (
             _changed(self._entrance, embeds, self._fit),
-            _changed(embedding_output(self.model), shift, _add),
+            _changed(entered, enter, lambda change, made: change(made)),
+            _changed(entered, shift, _add),
             reading(self.model, self.pooling, shares),
+            _seen(last_layer(self.model) if pooled else None) as vectors,
         ):
             output = self.model(
                 **self.model_inputs(rows), output_attentions=attentions, output_hidden_states=hidden, return_dict=True
@@ -236,7 +234,8 @@ class Transformer(Classifier):
         if attentions and layers is None:
             raise self.cannot(f"show its attentions: {type(self.model).__name__} has none")
         states = output.hidden_states if hidden else None
-        return Output(output.logits / self.temperature, layers if attentions else None, states, local, shares)
+        logits = output.logits / self.temperature
+        return Output(logits, layers if attentions else None, states, local, shares, vectors[0] if vectors else None)
 
     def _embed(self, rows: Rows) -> Tensor:
         embeds = self._lookup(rows)
@@ -341,9 +340,21 @@ def _add(shift: Tensor, made: Tensor) -> Tensor:
 
 
 @contextmanager
-def _changed(
-    module: nn.Module | None, value: Tensor | None, change: Callable[[Tensor, Tensor], Tensor]
-) -> Iterator[None]:
+def _seen(module: nn.Module | None) -> Iterator[list[Tensor]]:
+    """While inside, what a module is given is added to the list."""
+    given: list[Tensor] = []
+    if module is None:
+        yield given
+        return
+    handle = module.register_forward_pre_hook(lambda _module, args: given.append(args[0]))
+    try:
+        yield given
+    finally:
+        handle.remove()
+
+
+@contextmanager
+def _changed(module: nn.Module | None, value: T | None, change: Callable[[T, Tensor], Tensor]) -> Iterator[None]:
     """While inside, the module gives what `change` makes of a value and of the output it has computed."""
     if module is None or value is None:
         yield

@@ -113,6 +113,11 @@ class Learned(Component):
 
     made_for: str | None = None
 
+    @property
+    def is_new(self) -> bool:
+        """Whether nobody has looked at its weights yet: it is a name with options, and has learned nothing."""
+        return self.made_for is None and "network" not in vars(self)
+
     def build(self) -> nn.Module:
         """A new network."""
         raise NotImplementedError

@@ -52,9 +52,17 @@ class Objective(Component):
         return frozenset()
 
     @property
-    def base(self) -> float:
-        """The weight of the plain loss."""
+    def base(self) -> float | None:
+        """The weight of the plain loss; None: it has none, and in a sum it takes that of the others."""
         return 1.0
+
+    @property
+    def reads_output(self) -> bool:
+        """Whether it reads the model's output for the whole text; a step in which nothing does saves that pass."""
+        return True
+
+    def begin_epoch(self, epoch: int, epochs: float) -> None:
+        """Hear that an epoch begins, from 0 on, and of how many; also when training goes on in the middle of it."""
 
     @property
     def rate(self) -> float | None:
@@ -85,9 +93,15 @@ def prepare(objective: Objective, classifier: Classifier, examples: Sequence[Exa
     return ready
 
 
-def base_of(objective: Objective) -> float:
-    """The weight an objective gives to the plain loss."""
-    return float(getattr(objective, "base", 1.0))
+def base_of(objective: Objective) -> float | None:
+    """The weight an objective gives to the plain loss; None if it has none."""
+    found: float | None = getattr(objective, "base", 1.0)
+    return found
+
+
+def tell_epoch(objective: Objective, epoch: int, epochs: float) -> None:
+    """Tell an objective that an epoch begins, if it wants to hear of it."""
+    getattr(objective, "begin_epoch", lambda *_: None)(epoch, epochs)
 
 
 def figures_of(objective: Objective, classifier: Classifier, examples: Sequence[Example]) -> dict[str, float]:
@@ -124,9 +138,18 @@ def check_soft(eraser: str) -> None:
         raise UsageError("a word cannot be half deleted", remedy="Use eraser=mask, pad, pad_attn or zero.")
 
 
-def forward(classifier: Classifier, batch: Batch, needs: frozenset[Ability]) -> Output:
+def forward(classifier: Classifier, batch: Batch, objective: Objective) -> Output:
     """The forward pass of a training step, with what an objective needs of it."""
-    return classifier.forward(batch, attentions=bool(needs & ATTENTIONS), hidden=Ability.HIDDEN in needs)
+    if not getattr(objective, "reads_output", True):
+        # Nobody asks for it. Should somebody read it all the same, the loss is no number, and training says so.
+        return Output(torch.full((len(batch), max(1, len(classifier.labels))), torch.nan))
+    needs = objective.needs
+    return classifier.forward(
+        batch,
+        attentions=bool(needs & ATTENTIONS),
+        hidden=Ability.HIDDEN in needs,
+        pooled=Ability.POOLED in needs,
+    )
 
 
 _SUM = "sum"
@@ -145,8 +168,16 @@ class Sum(Objective):
         return frozenset().union(*(part.needs for part in self.parts))
 
     @property
-    def base(self) -> float:
-        return base_of(self.parts[0])
+    def base(self) -> float | None:
+        return next((base for part in self.parts if (base := base_of(part)) is not None), None)
+
+    @property
+    def reads_output(self) -> bool:
+        return any(getattr(part, "reads_output", True) for part in self.parts)
+
+    def begin_epoch(self, epoch: int, epochs: float) -> None:
+        for part in self.parts:
+            tell_epoch(part, epoch, epochs)
 
     @property
     def explainers(self) -> Mapping[str, Explainer]:
@@ -211,10 +242,11 @@ class Objectives(Registry[Objective]):
         names = [self.name_of(part) for part in parts]
         if twice := [name for name in names if names.count(name) > 1]:
             raise UsageError(f"{twice[0]} is added to itself", remedy="Give it once, with its weight as an option.")
-        for part, name in zip(parts, names, strict=True):
-            if base_of(part) != base_of(parts[0]):
+        bases = {name: base for part, name in zip(parts, names, strict=True) if (base := base_of(part)) is not None}
+        for name, base in bases.items():
+            if base != (first := next(iter(bases.values()))):
                 raise UsageError(
-                    f"{names[0]} weighs the plain loss by {base_of(parts[0]):g}, {name} by {base_of(part):g}",
+                    f"{next(iter(bases))} weighs the plain loss by {first:g}, {name} by {base:g}",
                     remedy="It counts once in a sum, so they have to agree.",
                 )
         return Sum(tuple(parts)) if len(parts) > 1 else parts[0]

@@ -130,6 +130,7 @@ def _part_of_output(output: Output, chosen: Tensor, index: Tensor, rows: Rows) -
         None if output.hidden is None else tuple(layer[where][:, :width] for layer in output.hidden),
         output.local,
         None if output.readers is None else output.readers[where][:, :width],
+        None if output.pooled is None else output.pooled[where],
     )
 
 

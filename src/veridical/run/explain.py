@@ -18,6 +18,7 @@ from veridical.core.storage import FailureFile
 from veridical.core.values import Example, Explanation, content_hash
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Cost, Engine
+from veridical.masking.engine import Reader
 from veridical.run.given import Given, as_examples, data_name
 from veridical.run.handle import Model, ModelHandle
 from veridical.run.job import (
@@ -128,7 +129,8 @@ class ExplainJob(Job[Explanation]):
     @classmethod
     def of(cls, model: Model, method: Method, target: str, engine: Engine, data: str | None) -> ExplainJob:
         """Build the method and see whether the model has what it needs."""
-        handle, explainer = ModelHandle.of(model), EXPLAINERS.create(method)
+        handle = ModelHandle.of(model)
+        explainer = handle.trained(EXPLAINERS.create(method))
         handle.require(explainer)
         spec = handle.explanation_spec(explainer, target, engine, data)
         return cls(handle, target, EngineSettings.of(engine), explainer, spec)
@@ -145,7 +147,9 @@ class ExplainJob(Job[Explanation]):
         return self.explainer.passes(units)
 
     def work(self, examples: list[Example], engine: Engine) -> list[Explanation | Failure]:
-        case = Case.bind(self.model.classifier, examples, target=self.target, engine=engine)
+        # An explainer that reads the model's states is shown them in the pass that predicts.
+        reader = self.explainer if isinstance(self.explainer, Reader) else None
+        case = Case.bind(self.model.classifier, examples, target=self.target, engine=engine, reader=reader)
         scores = self.explainer.scores(case)
         probabilities = _probabilities(case)
         return [self._explanation(case, index, scores, probabilities[index]) for index in range(len(case))]

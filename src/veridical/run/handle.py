@@ -9,10 +9,10 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from veridical.core.errors import ModelError, UsageError
+from veridical.core.errors import ModelError, UnsupportedError, UsageError
 from veridical.core.folders import MADE_FOR
 from veridical.data import whole
-from veridical.explainers import EXPLAINERS, Explainer
+from veridical.explainers import EXPLAINERS, Explainer, MaskLayer
 from veridical.masking import Engine
 from veridical.models import Classifier
 from veridical.models.classifier import Origin
@@ -57,6 +57,10 @@ class ModelHandle:
         if getattr(explainer, MADE_FOR, None) is not None:  # the fingerprint takes time, and few ask for it
             check_made_for(explainer, name, self.fingerprint)
 
+    def trained(self, explainer: Explainer) -> Explainer:
+        """The explainer itself, or for one that comes with a model, and was only named, the model's own."""
+        return with_model(self.classifier, explainer)
+
     def explanation_spec(
         self, explainer: Explainer, target: str, engine: Engine, data: str | None = None
     ) -> dict[str, Any]:
@@ -85,6 +89,27 @@ class ModelHandle:
                 remedy="Save it, and load it from its folder.",
             )
         return self.classifier.origin
+
+
+def with_model(classifier: Classifier, explainer: Explainer) -> Explainer:
+    """The explainer itself, or for a mask layer that was only named, the one that was trained with the model."""
+    if not (isinstance(explainer, MaskLayer) and explainer.is_new):
+        return explainer
+    name = EXPLAINERS.name_of(explainer)
+    if name not in classifier.learned:
+        own = ", ".join(classifier.learned) or "none"
+        raise UnsupportedError(
+            f"{name} is a layer that is trained with a model, and this model has none of that name (it has: {own})",
+            remedy=f"Train one: `veridical train --objective {name}`; other methods need no training.",
+        )
+    found = EXPLAINERS.create(classifier.learned[name])
+    if explainer != type(explainer)():
+        raise UsageError(
+            f"the options of {name} are those that it was trained with: {EXPLAINERS.written(found)}",
+            remedy=f"Name it without options: {name}.",
+        )
+    object.__setattr__(found, "folder", name)  # with this model, its name is where it is found
+    return found
 
 
 Model = Classifier | ModelHandle | str | os.PathLike[str]

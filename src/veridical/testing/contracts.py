@@ -109,7 +109,7 @@ def _terms(objective: Objective, classifier: Classifier, examples: list[Example]
     ready = prepare(objective, classifier, examples)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return ready(Case.of_output(classifier, batch, forward(classifier, batch, ready.needs)))
+        return ready(Case.of_output(classifier, batch, forward(classifier, batch, ready)))
 
 
 def _check_sum(objective: Objective, terms: dict[str, Tensor], classifier: Classifier, examples: list[Example]) -> None:

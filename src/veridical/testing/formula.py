@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
 from veridical.core.values import TEXT, Example, Unit
-from veridical.models import Ability, Batch, Classifier, Output, Rows
+from veridical.models import Ability, Batch, Classifier, Output, PassOptions, Rows
 from veridical.models.text_rows import word_spans
 
 _NOTHING = 0
@@ -67,18 +67,12 @@ class Formula(Classifier):
         rows = Rows({"ids": ids.view(len(examples), width)}, places, torch.arange(len(examples)), counts)
         return Batch(tuple(examples), units, rows, (0,) * len(examples))
 
-    def run(
-        self,
-        rows: Rows,
-        *,
-        embeds: Tensor | None = None,
-        shift: Tensor | None = None,
-        attentions: bool = False,
-        hidden: bool = False,
-    ) -> Output:
+    def run(self, rows: Rows, **options: Unpack[PassOptions]) -> Output:
+        embeds, enter, shift = options.get("embeds"), options.get("enter"), options.get("shift")
         values = self.embed(rows) if embeds is None else embeds
+        values = values if enter is None else enter(values)
         values = values if shift is None else values + shift
-        return Output(self.function(values[..., 0]), hidden=(values,) if hidden else None)
+        return Output(self.function(values[..., 0]), hidden=(values,) if options.get("hidden") else None)
 
     def embed(self, rows: Rows) -> Tensor:
         values = self.table[rows.inputs["ids"]][..., None]

@@ -29,7 +29,7 @@ from veridical.training.checkpoints import Found, last_checkpoint
 from veridical.training.evaluation import main_figure
 from veridical.training.notes import SLOWER, at_chance, diverged, few_steps, steps_per_epoch
 from veridical.training.schedule import Schedule
-from veridical.training.trainer import CaseTrainer, Trainee, WatchCallback
+from veridical.training.trainer import CaseTrainer, EpochCallback, Trainee, WatchCallback
 
 
 def save_trained(classifier: Transformer, objective: Objective, folder: str | PathLike[str]) -> None:
@@ -111,7 +111,7 @@ def fit(
         dev,
         schedule.head_rate or (1e-3 if _is_small(classifier) else 5e-4),
         args=_arguments(classifier, schedule, metric, len(examples), folder),
-        callbacks=[*_early_stopping(schedule), WatchCallback(watch, notes), *callbacks],
+        callbacks=[*_early_stopping(schedule), EpochCallback(objective), WatchCallback(watch, notes), *callbacks],
     )
     trainer.remove_callback(PrinterCallback)
     with quietly(), _attention_as_needed(classifier, objective, examples):

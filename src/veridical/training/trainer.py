@@ -18,7 +18,7 @@ from veridical.core.values import IMAGE, Example
 from veridical.masking import Case, Engine
 from veridical.models import Batch
 from veridical.models.transformer import Transformer
-from veridical.objectives.base import Objective, figures_of, forward, modules_in, parts_of
+from veridical.objectives.base import Objective, figures_of, forward, modules_in, parts_of, tell_epoch
 from veridical.training.checkpoints import written
 from veridical.training.evaluation import compared
 from veridical.training.processes import from_first, gathered, predict_together
@@ -59,6 +59,17 @@ class WatchCallback(TrainerCallback):
 
     def _tell(self, state: Any) -> None:
         self.watch.tell("training", state.global_step, state.max_steps, self.note)
+
+
+class EpochCallback(TrainerCallback):
+    """Tells an objective which epoch begins; what it anneals is then the same after an interruption as without one."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        # Resumed in the middle of an epoch, it is a fraction; at the start of one, rounding may have left a little.
+        tell_epoch(self.objective, int(state.epoch + 1e-6), args.num_train_epochs)
 
 
 _BATCHES_TOGETHER = 50
@@ -118,7 +129,7 @@ class Trainee(nn.Module):
         return self._objective[0]
 
     def forward(self, batch: Batch) -> dict[str, Any]:
-        output = forward(self.classifier, batch, self.objective.needs)
+        output = forward(self.classifier, batch, self.objective)
         terms = self.objective(Case.of_output(self.classifier, batch, output))
         return {"loss": torch.stack(list(terms.values())).sum(), "terms": terms}
 

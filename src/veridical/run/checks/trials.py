@@ -16,6 +16,7 @@ from veridical.masking import ERASERS, Case
 from veridical.models import Ability
 from veridical.run.checks.erasure import ATTENTION, RANKING, usable
 from veridical.run.checks.finding import Finding, Verdict, percent
+from veridical.run.handle import with_model
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Trial:
 
 def try_out(name: str, case: Case) -> Trial | Finding:
     """Score a case with a method, if the model has what it needs."""
-    explainer = EXPLAINERS.create(name)
     try:
+        explainer = with_model(case.classifier, EXPLAINERS.create(name))
         case.classifier.require(*sorted(explainer.needs), asker=name)
     except UnsupportedError as error:
         return Finding(name, "not possible", f"{error.problem.removeprefix(f'{name} ')}.")

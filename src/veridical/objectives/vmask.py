@@ -1,0 +1,72 @@
+"""VMASK: a network over word vectors learns, with the model, which words to mask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from veridical.core.component import Weight, option
+from veridical.core.values import Example
+from veridical.explainers.mask_layers import MaskLayer, VMaskLayer
+from veridical.masking import Case
+from veridical.models import Ability, Classifier
+from veridical.objectives.mask_layers import DrawnMask, MaskTraining, mean_of_words, negative_entropy
+
+
+@dataclass(frozen=True)
+class VMask(DrawnMask):
+    """Learns from texts of which a network over word vectors has masked words (Chen and Ji 2020).
+
+    The loss is the plain one of the masked text, and the negative entropy of the mask, whose weight falls: at first all
+    words should be as likely to stay as to go. One pass of the model in each step. It leaves the explainer `vmask`.
+    `every_layer` with a `contrast` of 0.1 is E-VarM.
+    """
+
+    entropy: Weight = option(1.0, "The weight of the negative entropy of the mask, when training begins.")
+    every_layer: bool = option(False, "Read the hidden states of all layers; takes another pass of the model.")
+    contrast: Weight = option(0.0, "The weight of a contrastive loss of texts and masked texts, as SCC has.")
+    freeze: bool = option(False, "Leave the embeddings as they are, as the published code does.")
+    name: ClassVar[str] = "vmask"
+
+    @property
+    def needs(self) -> frozenset[Ability]:
+        return super().needs | ({Ability.POOLED} if self.contrast else set())
+
+    @property
+    def reads_output(self) -> bool:
+        return bool(self.every_layer or self.contrast or self.ce_full)
+
+    def layer(self, size: int, states: int) -> MaskLayer:
+        return VMaskLayer(size, states, self.width, seed=self.seed, every_layer=self.every_layer)
+
+    def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> VMaskTraining:
+        return VMaskTraining(self, layer)
+
+
+@dataclass(frozen=True)
+class VMaskTraining(MaskTraining):
+    """The objective with the network that is trained."""
+
+    settings: VMask
+
+    def __call__(self, case: Case) -> dict[str, Tensor]:
+        asked, rows, seen = self.settings, case.batch.rows, list[Tensor]()
+
+        def enter(states: Tensor) -> Tensor:
+            states = states.detach() if asked.freeze else states
+            hidden = case.output.hidden if asked.every_layer else [states] * self.layer.states
+            logits = self.layer.logits(hidden or [])  # [R, T]
+            seen.append(logits)
+            return self.masked(asked.draw(logits), self.words(rows, logits.shape[1]))(states)
+
+        front = case.run(rows, enter=enter, pooled=bool(asked.contrast))
+        entropy = mean_of_words(negative_entropy(seen[0]), self.words(rows, seen[0].shape[1]), rows.owner, len(case))
+        terms = {**self.whole(case), "masked": self.loss(case, front)}
+        if asked.entropy:
+            terms["entropy"] = asked.entropy * self.clock.weight(asked.anneal) * entropy
+        if asked.contrast:
+            terms["contrast"] = asked.contrast * self.contrasted(case, [case.output, front], 1.0, normalise=True)
+        return terms
