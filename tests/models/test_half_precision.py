@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from veridical import Classifier, audit, check, explain, predict
+from veridical.explainers import IBALayer, L2XLayer, SCCLayer
 from veridical.testing.families import family
 
 TEXTS = ["a lousy film", "a superb film and charming", "it was boring"]
@@ -22,7 +23,6 @@ METHODS = [
     "lrp",
     "occlusion",
     "kernel-shap",
-    "learned-mask(size=16)",
 ]
 
 
@@ -47,6 +47,13 @@ def test_scores_are_nearly_the_same(full, half, method):
     wanted = torch.tensor(explain(full, TEXTS[1], method=method)[0].scores)
     digits = {torch.bfloat16: 0.2, torch.float16: 0.05}[half.model.dtype]  # eight and eleven bits, through many layers
     assert torch.allclose(found, wanted, atol=digits * float(wanted.abs().max()))
+
+
+@pytest.mark.parametrize("layer", [SCCLayer(16), IBALayer(16), L2XLayer(16)], ids=["scc", "iba", "l2x"])
+def test_mask_layers_read_states_of_any_precision(full, half, layer):
+    assert layer.fingerprint  # once its weights were looked at, it stands for itself and not for a model's own
+    found, wanted = (torch.tensor(explain(each, TEXTS[1], method=layer)[0].scores) for each in (half, full))
+    assert torch.allclose(found, wanted, rtol=0.2)
 
 
 def test_an_audit_says_which_weights_it_judged(full, half):

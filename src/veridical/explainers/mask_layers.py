@@ -52,7 +52,7 @@ class MaskLayer(Learned, Explainer):
         """The importance of each token [R, L], from what the model showed."""
         assert output.hidden is not None
         with torch.no_grad():
-            found = self.importance([state.float() for state in output.hidden], rows.unit_of >= 0)
+            found = self.importance(output.hidden, rows.unit_of >= 0)
         return found[:, : rows.unit_of.shape[1]]
 
     def importance(self, hidden: Sequence[Tensor], words: Tensor) -> Tensor:
@@ -67,7 +67,10 @@ class MaskLayer(Learned, Explainer):
                 f"{hidden[0].shape[-1]}",
                 remedy="Train one with this model: `veridical train --objective ...`.",
             )
-        found: Tensor = self.network.to(hidden[0].device)(torch.stack(self.read_from(hidden)))  # [R, T, 1]
+        states = torch.stack(
+            self.read_from(hidden)
+        ).float()  # [S, R, T, d]: the model's weights may have less precision
+        found: Tensor = self.network.to(states.device)(states)  # [R, T, 1]
         return found[..., 0]
 
     def read_from(self, hidden: Sequence[Tensor]) -> list[Tensor]:

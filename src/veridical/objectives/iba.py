@@ -92,4 +92,4 @@ class IBATraining(MaskTraining):
         other = network.mean.to(states) + network.spread.to(states) * noise
         words = self.words(rows, states.shape[1]).to(states.device)
         share = kept.masked_fill(~words, 1.0)[..., None]
-        return share * states + (1 - share) * other
+        return (share * states + (1 - share) * other).to(states)
