@@ -28,6 +28,7 @@ from veridical.training.attention import attention_before_dropout
 from veridical.training.checkpoints import Found, last_checkpoint
 from veridical.training.evaluation import main_figure
 from veridical.training.notes import SLOWER, at_chance, diverged, few_steps, steps_per_epoch
+from veridical.training.processes import leave_at_exit
 from veridical.training.schedule import Schedule
 from veridical.training.trainer import CaseTrainer, EpochCallback, Trainee, WatchCallback
 
@@ -96,6 +97,7 @@ def fit(
     head's first weights come with the classifier.
     """
     schedule, watch = schedule or Schedule(), watch or Watch()
+    leave_at_exit()
     _check(classifier, objective, examples, dev)
     folder = Path(out)
     objective = prepare(objective, classifier, examples)

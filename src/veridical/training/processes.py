@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TypeVar
 
 import torch
@@ -48,6 +50,17 @@ def predict_together(classifier: Classifier, examples: Sequence[Example], engine
 def processes_started() -> int:
     """How many processes were started to train together, as `torchrun` says, also before they know of each other."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+@cache
+def leave_at_exit() -> None:
+    """Let this process take leave of the others when it ends: threads that still wait for them would abort it."""
+    atexit.register(_leave)
+
+
+def _leave() -> None:
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
 
 
 def _count() -> int:
