@@ -84,7 +84,7 @@ def test_texts_that_cannot_be_audited_cost_only_themselves(veridical, trained, t
     )
     done = veridical("audit", trained, "--data", data, "--out", tmp_path / "a", *QUICK)
     assert done.returncode == 7, done.stderr
-    assert "there are no words to explain" in " ".join(done.stdout.split())
+    assert "there are no words to explain" in " ".join(done.stderr.split())
     assert "undefined for 1 of 2 documents" in " ".join(done.stdout.split())
 
 
