@@ -28,6 +28,6 @@ def collecting_seldom() -> Iterator[None]:
 
 
 def collect_as_usual() -> None:
-    """Search as often as Python does by itself, so that a long job does not gather garbage, but not in what is loaded."""
+    """Search as often as Python does by itself, so that a long job gathers no garbage, but not in what is loaded."""
     gc.freeze()
     gc.set_threshold(*_USUAL)
