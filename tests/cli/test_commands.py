@@ -344,6 +344,7 @@ def test_garbage_is_collected_as_usual_while_a_job_runs_and_after_it(veridical, 
     assert veridical("predict", trained, "x").returncode == 0
     assert seen == [usual]
     assert gc.get_threshold() == usual
+    assert gc.get_freeze_count() == 0
     monkeypatch.setattr("veridical.data.load", lambda _: seen.append(gc.get_threshold()) or [])
     veridical("predict", trained, "--data", "planted")
     assert seen[-1][0] > usual[0]

@@ -23,9 +23,11 @@ def collecting_seldom() -> Iterator[None]:
     try:
         yield
     finally:
-        collect_as_usual()
+        gc.unfreeze()
+        gc.set_threshold(*_USUAL)
 
 
 def collect_as_usual() -> None:
-    """Search as often as Python does by itself, so that a long job does not gather garbage."""
+    """Search as often as Python does by itself, so that a long job gathers no garbage, but not in what is loaded."""
+    gc.freeze()
     gc.set_threshold(*_USUAL)
