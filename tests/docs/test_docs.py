@@ -151,7 +151,19 @@ def test_python_compiles(page: Path) -> None:
 def test_python_can_be_pasted_alone(page: Path) -> None:
     for block in blocks(page, "python"):
         if not block.goes_on:
-            names = ["ruff", "check", "--isolated", "--quiet", "--select", "F821", "--output-format", "concise", "-"]
+            names = [
+                sys.executable,
+                "-m",
+                "ruff",
+                "check",
+                "--isolated",
+                "--quiet",
+                "--select",
+                "F821",
+                "--output-format",
+                "concise",
+                "-",
+            ]
             done = subprocess.run(names, input=block.code, capture_output=True, text=True, check=False)
             assert done.returncode == 0, (
                 f"{name_of(page)} uses what an earlier block has made:\n{done.stdout}\n{block.code}"

@@ -242,8 +242,12 @@ def test_a_service_that_is_away_for_a_moment_costs_one_example_at_most(service, 
 @pytest.mark.parametrize("method", list(EXPLAINERS))
 def test_every_method_goes_on_past_empty_texts_and_takes_one_word(classifier, tmp_path, method):
     texts = ["", "good", "good good good", " ", "a bad day for a good film"]
+    explainer = EXPLAINERS.create(method)
+    assert getattr(
+        explainer, "network", True
+    )  # a layer that was looked at stands for itself, and not for a model's own
     done = explain_to_file(
-        classifier, [Example.of(t, str(i)) for i, t in enumerate(texts)], method, tmp_path / "w.jsonl"
+        classifier, [Example.of(t, str(i)) for i, t in enumerate(texts)], explainer, tmp_path / "w.jsonl"
     )
     assert [failure.example_id for failure in done.failures] == ["0", "3"]
     assert [len(each.scores) for each in read(tmp_path / "w.jsonl")] == [1, 3, 7]
