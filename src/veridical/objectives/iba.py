@@ -76,7 +76,7 @@ class IBATraining(MaskTraining):
             return self._blended(rows, states, kept, torch.randn_like(states))
 
         front = case.run(rows, enter=enter)
-        spent = mean_of_words(told[0], self.words(rows, told[0].shape[1]), rows.owner, len(case))
+        spent = mean_of_words(case, told[0], self.words(rows, told[0].shape[1]))
         terms = {**self.whole(case), "masked": self.loss(case, front)}
         return {**terms, "information": self.settings.information * spent}
 

@@ -19,6 +19,7 @@ from veridical.models import Ability, Classifier, Output, Rows
 from veridical.models.classifier import average_windows
 from veridical.objectives.base import CrossEntropy, Objective, plain_loss
 from veridical.objectives.contrast import alike_labels, contrastive, three_anchors
+from veridical.objectives.portion import mean_over_examples
 
 _AT_ONCE = 512
 
@@ -226,8 +227,7 @@ def _figures(classifier: Classifier, logits: Tensor, gold: Tensor) -> dict[str, 
     return {**found, "masked_accuracy": float(right.float().mean())}
 
 
-def mean_of_words(values: Tensor, words: Tensor, owner: Tensor, count: int) -> Tensor:
+def mean_of_words(case: Case, values: Tensor, words: Tensor) -> Tensor:
     """The mean over the words of each row, and over examples, of values [R, T]."""
     words = words.to(values.device)
-    each = (values * words).sum(1) / words.sum(1).clamp(min=1)  # [R]
-    return average_windows(each[:, None], owner, count).mean()
+    return mean_over_examples(case, (values * words).sum(1) / words.sum(1).clamp(min=1))

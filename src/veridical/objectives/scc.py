@@ -90,4 +90,4 @@ class SCCTraining(MaskTraining):
         each = logits.sigmoid() + self.clock.weight(self.settings.anneal) * negative_entropy(logits)  # [R, T]
         if self.settings.reduction == "sum":
             return (each * words.to(each)).sum() / len(case)
-        return mean_of_words(each, words, case.batch.rows.owner, len(case))
+        return mean_of_words(case, each, words)

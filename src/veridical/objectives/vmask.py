@@ -63,7 +63,7 @@ class VMaskTraining(MaskTraining):
             return self.masked(asked.draw(logits), self.words(rows, logits.shape[1]))(states)
 
         front = case.run(rows, enter=enter, pooled=bool(asked.contrast))
-        entropy = mean_of_words(negative_entropy(seen[0]), self.words(rows, seen[0].shape[1]), rows.owner, len(case))
+        entropy = mean_of_words(case, negative_entropy(seen[0]), self.words(rows, seen[0].shape[1]))
         terms = {**self.whole(case), "masked": self.loss(case, front)}
         if asked.entropy:
             terms["entropy"] = asked.entropy * self.clock.weight(asked.anneal) * entropy

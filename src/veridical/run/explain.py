@@ -20,7 +20,7 @@ from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Cost, Engine
 from veridical.masking.engine import Reader
 from veridical.run.given import Given, as_examples, data_name
-from veridical.run.handle import Model, ModelHandle
+from veridical.run.handle import Model, ModelHandle, with_model
 from veridical.run.job import (
     EngineSettings,
     Failure,
@@ -130,7 +130,7 @@ class ExplainJob(Job[Explanation]):
     def of(cls, model: Model, method: Method, target: str, engine: Engine, data: str | None) -> ExplainJob:
         """Build the method and see whether the model has what it needs."""
         handle = ModelHandle.of(model)
-        explainer = handle.trained(EXPLAINERS.create(method))
+        explainer = with_model(handle.classifier, EXPLAINERS.create(method))
         handle.require(explainer)
         spec = handle.explanation_spec(explainer, target, engine, data)
         return cls(handle, target, EngineSettings.of(engine), explainer, spec)

@@ -57,10 +57,6 @@ class ModelHandle:
         if getattr(explainer, MADE_FOR, None) is not None:  # the fingerprint takes time, and few ask for it
             check_made_for(explainer, name, self.fingerprint)
 
-    def trained(self, explainer: Explainer) -> Explainer:
-        """The explainer itself, or for one that comes with a model, and was only named, the model's own."""
-        return with_model(self.classifier, explainer)
-
     def explanation_spec(
         self, explainer: Explainer, target: str, engine: Engine, data: str | None = None
     ) -> dict[str, Any]:
