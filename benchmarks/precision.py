@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
-from record import Row, bf16_instructions
+from record import Row
 from timing import interleaved
 from torch import Tensor
 from workload import Workload
 
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Case, Engine
+from veridical.masking.engine import bf16_instructions
 
 FASTER, CHANGED = 1.8, 0.01
 METHODS = ("occlusion", "input-x-gradient")

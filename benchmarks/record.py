@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 
+from veridical.masking.engine import bf16_instructions
 from veridical.run.handle import versions
 
 RESULTS = Path(__file__).parent / "results"
 PEERS = ("captum", "interpreto", "lime", "shap", "shapiq")
-_BF16_FLAGS = ("avx512_bf16", "amx_bf16", "avx_ne_convert", "bf16")
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,6 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "bf16 instructions": bf16_instructions(),
     }
-
-
-def bf16_instructions() -> list[str]:
-    """Which of the processor's instructions compute in bf16, as Linux names them."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    flags = next((line.split() for line in lines if line.lower().startswith(("flags", "features"))), [])
-    return [flag for flag in _BF16_FLAGS if flag in flags]
 
 
 def _peers() -> dict[str, str]:

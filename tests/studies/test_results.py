@@ -186,6 +186,7 @@ def test_what_is_missing_is_told(found):
 def test_sizes_in_words():
     preset = Preset((), seeds=(3,), schedule=Schedule(epochs=2, batch_size=8, rate=1e-5, head_rate=1e-4))
     assert written_preset(preset) == "model embedded, 2 epochs in batches of 8, rates 1e-05 and 0.0001, seeds 3"
+    assert "bfloat16" in written_preset(replace(preset, schedule=Schedule(bf16=True)))
     part = StudyData(
         "x", "sst2", Sizes(1200, 300, 60, balanced=True), audited=5, elsewhere={"y": "imdb:test"}, ratio=0.2
     )

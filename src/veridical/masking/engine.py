@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
@@ -16,6 +17,8 @@ from veridical.models import Classifier, Output, Rows
 from veridical.models.classifier import average_windows
 
 Precision = Literal["fp32", "bf16"]
+
+_BF16_FLAGS = ("avx512_bf16", "amx_bf16", "avx_ne_convert", "bf16")
 
 _BATCH_PRICE = 1 / 32
 """What one more batch costs, as a part of the tokens that a batch may hold: with MiniLM on a processor, as much as some
@@ -141,3 +144,11 @@ class Engine:
         if self.precision == "fp32":
             return nullcontext()
         return torch.autocast(classifier.device.type, torch.bfloat16)
+
+
+def bf16_instructions() -> list[str]:
+    """Which of the processor's instructions compute in bf16, as Linux names them."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    flags = next((line.split() for line in lines if line.lower().startswith(("flags", "features"))), [])
+    return [flag for flag in _BF16_FLAGS if flag in flags]

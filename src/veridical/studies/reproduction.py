@@ -19,6 +19,7 @@ from veridical.core.folders import RunRecord
 from veridical.core.progress import Watch
 from veridical.data import in_split, load
 from veridical.data.loader import file_name
+from veridical.masking.engine import bf16_instructions
 from veridical.models.new import start
 from veridical.run.folder import RunFolder
 from veridical.run.fresh import fresh
@@ -174,7 +175,9 @@ class StudyRuns:
         return {**data_set.settings, **self.study.variants[variant].settings}
 
     def _schedule(self, data_set: StudyData, seed: int) -> Schedule:
-        return replace(data_set.schedule or self.preset.schedule, metric=self.study.best_by, seed=seed)
+        plan = data_set.schedule or self.preset.schedule
+        bf16 = plan.bf16 and bool(bf16_instructions())  # elsewhere it is many times as slow
+        return replace(plan, metric=self.study.best_by, seed=seed, bf16=bf16)
 
     def _audit(self, folder: Path, place: str, data: str, methods: str = "", metrics: str = "") -> Audit:
         """Audit the model of a folder, by default with the methods and metrics of the study."""

@@ -155,6 +155,7 @@ def written_preset(preset: Preset) -> str:
     seeds = ", ".join(map(str, preset.seeds))
     plan = preset.schedule
     told = [f"model {preset.model}", f"{plan.epochs:g} epochs in batches of {plan.batch_size}", *_rates(plan)]
+    told += ["in bfloat16 on a processor that has it"] if plan.bf16 else []
     return ", ".join([*told, f"seeds {seeds}"])
 
 
