@@ -56,6 +56,7 @@ WRONG = {
     "normalised-aopc(most=0)": "most is 1 or more and at most 200",
     "pos-importance(tagger=nltk)": "unknown tagger 'nltk'. There are: spacy",
     "post-hoc-accuracy(words=0)": COUNT.format("words"),
+    "post-hoc-accuracy(curve=[0])": "curve",
     "prediction-agreement(ratio=-0.1)": SHARE.format("ratio"),
     "rationale-recall-at-k(k=0)": COUNT.format("k"),
     "stability(count=0)": "count is 1 or more and at most 1000",

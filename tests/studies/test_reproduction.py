@@ -16,8 +16,9 @@ from veridical.data.loader import parse_name
 from veridical.explainers import EXPLAINERS
 from veridical.objectives import OBJECTIVES
 from veridical.run.train import train
-from veridical.studies import STUDIES, Figure, Preset, Sizes, Study, StudyData, Variant
+from veridical.studies import STUDIES, Figure, Look, Preset, Sizes, Study, StudyData, Variant
 from veridical.studies.reproduction import StudyRuns, reproduce
+from veridical.studies.study import LAYER
 from veridical.studies.tables import as_json, markdown
 from veridical.training import Schedule
 
@@ -34,11 +35,12 @@ SMALL = Study(
             matched=False,
             control=True,
         ),
-        "shorter": Variant(("saloss(lam=1.0)",), {"max_length": 6}, against="other"),
+        "shorter": Variant(("saloss(lam=1.0)",), {"max_length": 6}, against=("other",)),
     },
-    methods="attention",
-    metrics="decision-flip, comprehensiveness",
-    attack="attack(finder=rules, lists=short)",
+    looks={
+        "reasons": Look("attention", "decision-flip, comprehensiveness"),
+        "attacks": Look("random", "attack(finder=rules, lists=short)"),
+    },
     likeness_method="attention",
     presets={
         "smoke": Preset(
@@ -47,8 +49,7 @@ SMALL = Study(
                     "planted",
                     DATA,
                     Sizes(120, 30, 40, balanced=True),
-                    audited=8,
-                    attacked=10,
+                    documents={"reasons": 8, "attacks": 10},
                     elsewhere={"longer": "planted(train=120, length=9):test[:8]"},
                     ratio=0.3,
                 ),
@@ -61,6 +62,8 @@ SMALL = Study(
     },
     published=(Figure("planted", "other", "decision-flip", "attention", 0.42),),
 )
+
+UNHURT = {"reasons": SMALL.looks["reasons"]}
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +161,7 @@ def test_while_the_last_candidate_wins_further_ones_are_tried(monkeypatch, tmp_p
 def test_further_candidates_are_trained_beside_the_others(tmp_path):
     further = ("saloss(lam=0.5)", "saloss(lam=0.25)")
     variants = {"plain": Variant(("cross-entropy",)), "other": replace(SMALL.variants["other"], further=further)}
-    study = replace(SMALL, variants=variants, attack=None, likeness_method=None)
+    study = replace(SMALL, variants=variants, looks=UNHURT, likeness_method=None)
     preset = study.presets["smoke"]
     (data_set,) = preset.data_sets
     candidates = [*SMALL.variants["other"].objectives, *further]
@@ -171,12 +174,14 @@ def test_further_candidates_are_trained_beside_the_others(tmp_path):
 
 
 def test_a_data_set_may_have_its_own_model_and_a_size_its_own_ways_to_train(tmp_path):
-    base = Preset((StudyData("planted", DATA, audited=4),), seeds=(0, 1), schedule=Schedule(epochs=1, checks=1))
+    base = Preset(
+        (StudyData("planted", DATA, documents={"reasons": 4}),), seeds=(0, 1), schedule=Schedule(epochs=1, checks=1)
+    )
     plain = Variant(("cross-entropy",))
     study = replace(
         SMALL,
         variants={"plain": plain, "other": Variant(("saloss(lam=0.0)",))},
-        attack=None,
+        looks=UNHURT,
         presets={
             "smoke": replace(
                 base,
@@ -296,7 +301,7 @@ def test_a_study_that_was_cancelled_goes_on(tmp_path):
             watch.cancel()
 
     told, watch = [], Watch(stop)
-    plain = replace(SMALL, variants={"plain": Variant(("cross-entropy",))}, attack=None, likeness_method=None)
+    plain = replace(SMALL, variants={"plain": Variant(("cross-entropy",))}, looks=UNHURT, likeness_method=None)
     short = replace(plain.presets["smoke"].data_sets[0], sizes=None, elsewhere={}, ratio=None)
     plain = replace(plain, presets={"smoke": replace(plain.presets["smoke"], data_sets=(short,))})
     with pytest.raises(CancelledError):
@@ -343,9 +348,15 @@ def test_studies_name_things_that_exist(study):
         for variant in study.in_size(size).variants.values():
             for objective in variant.candidates:
                 OBJECTIVES.create(objective)
-            assert {variant.follows, variant.against} <= {None, *study.variants}
-    known = [EXPLAINERS.written(each) for each in methods_of(study.methods)[0]]
-    assert metrics_of(study.metrics)
+            assert {variant.follows, *variant.against} <= {None, *study.variants}
+            assert variant.layer is None or variant.layer in EXPLAINERS
+    known = {LAYER, MODEL}
+    for look in study.looks.values():
+        asked = look.asked(Variant((), layer="scc"), dict.fromkeys(study.variants, "folder"))
+        known |= {EXPLAINERS.written(each) for each in methods_of(asked.methods)[0]}
+        assert metrics_of(asked.metrics)
+    main = study.looks[study.main]
+    assert main.asked(Variant(()), {}) == main  # every variant is looked at in this way
     for preset in study.presets.values():
         assert preset.data_sets
         for data_set in preset.data_sets:
@@ -353,7 +364,8 @@ def test_studies_name_things_that_exist(study):
                 parse_name(name)
             assert study.variants_on(data_set)[0] == study.first
             assert set(data_set.variants) <= set(study.variants)
+            assert set(data_set.documents) <= set(study.looks)
         assert len(preset.seeds) >= 2
     assert len(study.presets["cpu"].seeds) >= 3
     assert {each.variant for each in study.published} <= set(study.variants)
-    assert {each.method for each in study.published} <= {*known, MODEL}
+    assert {each.method for each in study.published} <= known

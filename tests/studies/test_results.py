@@ -7,9 +7,9 @@ import pytest
 
 from veridical.audits import Audit, AuditedMethod, AuditedMetric, Document, Measurement
 from veridical.audits.statistics.samples import holm
-from veridical.studies import Figure, Preset, Sizes, Study, StudyData, Variant
-from veridical.studies.results import SeedRun, as_sure_as, results_of
-from veridical.studies.study import written_data_set, written_preset
+from veridical.studies import Figure, Look, Preset, Sizes, Study, StudyData, Variant
+from veridical.studies.results import SeedRun, as_sure_as, relabelled, results_of
+from veridical.studies.study import LAYER, written_data_set, written_preset
 from veridical.training import Schedule
 
 DOCUMENTS = [f"d{index}" for index in range(8)]
@@ -20,10 +20,9 @@ STUDY = Study(
         "plain": Variant(("cross-entropy",)),
         "other": Variant(("saloss",)),
         "control": Variant(("saloss(lam=0)",), control=True),
-        "third": Variant(("regex",), against="other"),
+        "third": Variant(("regex",), against=("other",)),
     },
-    methods="attention",
-    metrics="flip",
+    looks={"reasons": Look("attention", "flip")},
     presets={
         "small": Preset((StudyData("mine", "mine.csv", variants=("plain", "other")),), model="tiny", seeds=(0, 1))
     },
@@ -188,16 +187,65 @@ def test_sizes_in_words():
     assert written_preset(preset) == "model embedded, 2 epochs in batches of 8, rates 1e-05 and 0.0001, seeds 3"
     assert "bfloat16" in written_preset(replace(preset, schedule=Schedule(bf16=True)))
     part = StudyData(
-        "x", "sst2", Sizes(1200, 300, 60, balanced=True), audited=5, elsewhere={"y": "imdb:test"}, ratio=0.2
+        "x",
+        "sst2",
+        Sizes(1200, 300, 60, balanced=True),
+        documents={"reasons": 5},
+        elsewhere={"y": "imdb:test"},
+        ratio=0.2,
     )
     assert written_data_set(part) == (
         "at most 1,200 / 300 / 60 texts drawn from train, dev and test of sst2, equally by class for training; "
-        "5 audited; elsewhere imdb:test; rationales of 20%"
+        "5 test documents for reasons; elsewhere imdb:test; rationales of 20%"
     )
     whole = StudyData("x", "sst2", settings={"max_length": 64}, schedule=Schedule(epochs=3, batch_size=4))
-    assert written_data_set(whole) == ("the whole of sst2; all of test audited; max_length 64; 3 epochs; batches of 4")
+    assert written_data_set(whole) == ("the whole of sst2; all of test; max_length 64; 3 epochs; batches of 4")
     other = replace(whole, model="tiny", schedule=Schedule(epochs=3, batch_size=4, rate=1e-5, head_rate=1e-4))
     assert written_data_set(other) == (
-        "the whole of sst2; all of test audited; max_length 64; model tiny; 3 epochs; batches of 4; "
-        "rates 1e-05 and 0.0001"
+        "the whole of sst2; all of test; max_length 64; model tiny; 3 epochs; batches of 4; rates 1e-05 and 0.0001"
     )
+
+
+def test_a_variant_may_be_held_against_several_others():
+    study = replace(STUDY, variants={**STUDY.variants, "third": Variant(("regex",), against=("plain", "other"))})
+    made = [*runs("plain", PLAIN), *runs("other", OTHER), *runs("third", [0.6] * 8)]
+    lines = [line for line in results_of(study, "small", made).lines if line.variant == "third"]
+    assert [(line.against, round(line.contrast.mean, 2)) for line in lines] == [("plain", -0.45), ("other", 0.0)]
+
+
+def test_what_a_variant_has_alone_is_compared_with_those_that_have_it():
+    study = replace(STUDY, variants={**STUDY.variants, "third": Variant(("regex",), against=("plain", "other"))})
+    made = [*runs("plain", PLAIN), *runs("other", OTHER, methods=("layer",)), *runs("third", PLAIN, methods=("layer",))]
+    (line,) = [line for line in results_of(study, "small", made).lines if line.variant == "third"]
+    assert (line.method, line.against) == ("layer", "other")
+
+
+def test_layers_and_folders_have_the_names_of_the_study():
+    metrics = (replace(FLIP, name="flip(by=runs/a/model)"),)
+    found = relabelled(audited(PLAIN, ("scc", "lime"), metrics), "scc", {"runs/a/model": "judge"})
+    assert [each.name for each in found.methods] == [LAYER, "lime"]
+    assert found.values("flip(by=judge)", LAYER).tolist() == PLAIN
+    assert relabelled(audited(PLAIN), None, {}) == audited(PLAIN)
+
+
+def test_a_look_is_taken_where_everything_it_names_is_there():
+    look = Look("{layer}, lime", "flip(by={judge})")
+    assert look.asked(Variant((), layer="scc"), {"judge": "runs/x"}) == Look("scc, lime", "flip(by=runs/x)")
+    assert look.asked(Variant(()), {"judge": "runs/x"}) is None
+    assert look.asked(Variant((), layer="scc"), {}) is None
+
+
+def test_curves_are_averaged_over_seeds_and_have_intervals():
+    steps = replace(FLIP, steps=(1.0, 2.0))
+
+    def stepped(values, shift):
+        found = audited(values, metrics=(steps,))
+        return replace(found, rows=tuple(replace(row, curve=(row.value, row.value + shift)) for row in found.rows))
+
+    made = [SeedRun("mine", "mine", "plain", "x", seed, stepped(PLAIN, shift)) for seed, shift in enumerate((0.2, 0.4))]
+    (found,) = results_of(STUDY, "small", made).curves
+    assert (found.variant, found.curve.metric, found.curve.steps) == ("plain", steps.name, (1.0, 2.0))
+    first, second = found.curve.estimates
+    assert (first.mean, second.mean) == (pytest.approx(0.15), pytest.approx(0.45))
+    assert first.low < first.mean < first.high
+    assert results_of(STUDY, "small", runs("plain", PLAIN)).curves == ()

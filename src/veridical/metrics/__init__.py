@@ -4,7 +4,7 @@ from veridical.core.registry import Registry
 from veridical.metrics.aopc import AOPC, NormalisedAOPC
 from veridical.metrics.attack import Attack
 from veridical.metrics.base import CorpusMetric, Measured, Metric, Need, measure
-from veridical.metrics.decisions import DecisionFlip, PostHocAccuracy, PredictionAgreement
+from veridical.metrics.decisions import Accuracy, DecisionFlip, PostHocAccuracy, PredictionAgreement
 from veridical.metrics.erasure import Comprehensiveness, LogOdds, Sufficiency
 from veridical.metrics.evidence import RationaleAUC, RationaleAveragePrecision, ReasonsOnTop
 from veridical.metrics.leave_one_out_tau import LeaveOneOutTau
@@ -22,6 +22,7 @@ METRICS: Registry[Metric | CorpusMetric] = Registry(
     "metric",
     "veridical.metrics",
     {
+        "accuracy": Accuracy,
         "aopc": AOPC,
         "attack": Attack,
         "comprehensiveness": Comprehensiveness,
@@ -50,6 +51,7 @@ METRICS: Registry[Metric | CorpusMetric] = Registry(
 __all__ = [
     "AOPC",
     "METRICS",
+    "Accuracy",
     "Attack",
     "Comprehensiveness",
     "CorpusMetric",

@@ -114,6 +114,14 @@ class CorpusMetric(About):
         raise NotImplementedError
 
 
+def gold_classes(case: Case) -> list[int | None]:
+    """The right class of each example, where it is known."""
+    return [
+        None if example.label is None else case.classifier.target_index(example.label, example.id)
+        for example in case.batch.examples
+    ]
+
+
 def measure(metric: Metric, case: Case, scores: Tensor) -> Measured:
     """Apply a metric to checked scores; examples with fewer units than the metric asks for become NaN."""
     if scores.shape != case.live.shape:

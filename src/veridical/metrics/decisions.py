@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from math import ceil
 from typing import ClassVar, Literal
 
 import torch
@@ -12,7 +12,34 @@ from torch import Tensor
 from veridical.core.component import Count, Presets, Share, option
 from veridical.masking import Case, EraserName
 from veridical.masking.erasure import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share, top
-from veridical.metrics.base import Measured, Metric, Need
+from veridical.metrics.base import Measured, Metric, Need, Subject, gold_classes
+
+
+@dataclass(frozen=True)
+class Accuracy(Metric):
+    """1 where the model decides for the gold label, 0 where it does not.
+
+    It judges the model and not explanations: the scores are not read. So a change of training that is meant to give
+    better explanations is held to what it does to decisions, on the same documents and by the same tests.
+    """
+
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.ONE_CLASS})
+    subject: ClassVar[Subject] = "model"
+    meaning: ClassVar[str] = "How often the model decides for the gold label."
+    weakness: ClassVar[str] = (
+        "Says nothing of explanations. Where one class is much more frequent, always deciding for it looks good."
+    )
+    fewest: ClassVar[int] = 0
+    percent: ClassVar[bool] = True
+    ranks: ClassVar[bool] = False
+    comparable: ClassVar[bool] = True
+
+    def questions(self, units: int) -> int:
+        return 0
+
+    def __call__(self, case: Case, scores: Tensor) -> Measured:
+        found = zip(gold_classes(case), case.output.logits.argmax(1).tolist(), strict=True)
+        return Measured(torch.tensor([math.nan if gold is None else float(gold == made) for gold, made in found]))
 
 
 @dataclass(frozen=True)
@@ -45,7 +72,7 @@ class DecisionFlip(Metric):
     }
 
     def questions(self, units: int) -> int:
-        return ceil(units / max(1, round(self.step * units))) + 1
+        return math.ceil(units / max(1, round(self.step * units))) + 1
 
     def __call__(self, case: Case, scores: Tensor) -> Measured:
         erased = case.with_eraser(self.eraser)
@@ -76,6 +103,7 @@ class PostHocAccuracy(Metric):
     """
 
     words: Count = option(4, "How many of the first words are kept.")
+    curve: tuple[Count, ...] = option((), "Other numbers of words, for a curve; each takes a question.")
     eraser: EraserName = option("delete", "How the other words are erased; mask layers are trained with `zero`.")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
     meaning: ClassVar[str] = "How often the first words alone get the same class as the whole text."
@@ -84,18 +112,25 @@ class PostHocAccuracy(Metric):
         "fixed number of words is all of a short text and little of a long one."
     )
     percent: ClassVar[bool] = True
-    presets: ClassVar[Presets] = {"scc": {}, "scc-trained": {"eraser": "zero"}}
+    presets: ClassVar[Presets] = {
+        "scc": {},
+        "scc-trained": {"eraser": "zero"},
+        "scc-curve": {"curve": tuple(range(1, 11))},
+    }
 
     def questions(self, units: int) -> int:
-        return 1
+        return 1 + len(self.curve)
 
     def __call__(self, case: Case, scores: Tensor) -> Measured:
-        counts = torch.full((len(case), 1), self.words)
-        keep = case.live & top(places(scores, case.live), counts)[:, 0]  # [B, U]
-        each = torch.arange(len(case))
-        found = case.decisions(case.with_eraser(self.eraser).logits(each, keep), each)
-        agrees = found == case.decisions(case.output.logits, each)
-        return Measured(agrees.float(), details={"class": found.float()})
+        counts = torch.tensor([self.words, *self.curve]).expand(len(case), -1)  # [B, K]
+        keep = case.live[:, None] & top(places(scores, case.live), counts)  # [B, K, U]
+        each = torch.arange(len(case)).repeat_interleave(counts.shape[1])
+        found = case.decisions(case.with_eraser(self.eraser).logits(each, keep.flatten(0, 1)), each).view_as(counts)
+        agrees = (found == case.decisions(case.output.logits, torch.arange(len(case)))[:, None]).float()
+        details = {"class": found[:, 0].float()}
+        if not self.curve:
+            return Measured(agrees[:, 0], details=details)
+        return Measured(agrees[:, 0], agrees[:, 1:], tuple(float(count) for count in self.curve), details)
 
 
 @dataclass(frozen=True)

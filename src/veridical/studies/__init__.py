@@ -2,8 +2,8 @@
 
 from veridical.studies.regex import REGEX
 from veridical.studies.saloss import SALOSS
-from veridical.studies.study import Figure, Preset, Sizes, Study, StudyData, Variant
+from veridical.studies.study import Figure, Look, Preset, Sizes, Study, StudyData, Variant
 
 STUDIES: dict[str, Study] = {study.name: study for study in (SALOSS, REGEX)}
 
-__all__ = ["STUDIES", "Figure", "Preset", "Sizes", "Study", "StudyData", "Variant"]
+__all__ = ["STUDIES", "Figure", "Look", "Preset", "Sizes", "Study", "StudyData", "Variant"]

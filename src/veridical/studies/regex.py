@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from veridical.studies.study import Figure, Preset, Sizes, Study, StudyData, Variant
+from veridical.studies.study import Figure, Look, Preset, Sizes, Study, StudyData, Variant
 from veridical.training import Schedule
 
 _SUFFICIENCY, _COMPREHENSIVENESS = "sufficiency", "comprehensiveness"
+_REASONS, _ATTACK = "reasons", "attacks"
 _INSTRUMENTS, _MUSIC = "amazon_musical_instruments", "amazon_digital_music"
 
 
@@ -18,7 +19,7 @@ def _whole(name: str, other: str, attacked: int | None = None) -> StudyData:
         name,
         name,
         variants=_PUBLISHED,
-        attacked=attacked,
+        documents={_ATTACK: attacked} if attacked else {},
         elsewhere={other: f"{other}:test"},
         settings={"max_length": 256},
     )
@@ -37,9 +38,13 @@ REGEX = Study(
         "only-adversarial": Variant(("regex(l2=0.0, l4=0.0)",), matched=False),
         "only-guidance": Variant(("regex(l2=0.0, l3=0.0)",), matched=False),
     },
-    methods="scaled-attention, attention, deep-lift, integrated-gradients",
-    metrics="sufficiency, comprehensiveness, normalised-aopc(exact=4, most=8)",
-    attack="attack",
+    looks={
+        _REASONS: Look(
+            "scaled-attention, attention, deep-lift, integrated-gradients",
+            "sufficiency, comprehensiveness, normalised-aopc(exact=4, most=8)",
+        ),
+        _ATTACK: Look("random", "attack"),
+    },
     likeness_method="scaled-attention",
     presets={
         "smoke": Preset(
@@ -48,8 +53,7 @@ REGEX = Study(
                     "planted",
                     "planted(train=200, length=8)",
                     variants=("plain", "regex", "without-guidance"),
-                    audited=12,
-                    attacked=12,
+                    documents={_REASONS: 12, _ATTACK: 12},
                     elsewhere={"longer": "planted(train=200, length=12):test[:12]"},
                 ),
             ),
@@ -66,8 +70,7 @@ REGEX = Study(
                     "sst2",
                     Sizes(6920, 872, 1821),
                     variants=_PUBLISHED,
-                    audited=300,
-                    attacked=300,
+                    documents={_REASONS: 300, _ATTACK: 300},
                     elsewhere={"imdb": "imdb:test[50@0]"},
                     settings={"max_length": 64},
                 ),
@@ -78,21 +81,26 @@ REGEX = Study(
         "cpu-terms": Preset(
             (
                 StudyData(
-                    "sst2-part", "sst2", Sizes(2000, 300, 600), audited=300, attacked=100, settings={"max_length": 64}
+                    "sst2-part",
+                    "sst2",
+                    Sizes(2000, 300, 600),
+                    documents={_REASONS: 300, _ATTACK: 100},
+                    settings={"max_length": 64},
                 ),
             ),
             schedule=Schedule(epochs=3, batch_size=16, bf16=True),
         ),
         "cpu-others": Preset(
             (
-                StudyData("trec", "trec", Sizes(1500, 300, 500), variants=_PUBLISHED, audited=100, attacked=100),
+                StudyData(
+                    "trec", "trec", Sizes(1500, 300, 500), variants=_PUBLISHED, documents={_REASONS: 100, _ATTACK: 100}
+                ),
                 StudyData(
                     "ag_news",
                     "ag_news",
                     Sizes(1000, 200, 300),
                     variants=_PUBLISHED,
-                    audited=60,
-                    attacked=60,
+                    documents={_REASONS: 60, _ATTACK: 60},
                     settings={"max_length": 64},
                 ),
             ),

@@ -28,8 +28,8 @@ from veridical.run.train import Trained, train
 from veridical.studies import STUDIES
 from veridical.studies.choice import audit_folder, choose, model_folder
 from veridical.studies.confidence import as_sure
-from veridical.studies.results import Results, SeedRun, as_sure_as, results_of
-from veridical.studies.study import Preset, Study, StudyData, data_of, first
+from veridical.studies.results import Results, SeedRun, as_sure_as, relabelled, results_of
+from veridical.studies.study import Look, Preset, Study, StudyData, data_of, first
 from veridical.studies.tables import write_tables
 from veridical.training import Schedule
 
@@ -44,6 +44,9 @@ _RATIONALES_BY = "attention"
 
 CONFIDENCE, TEMPERATURE = "confidence", "temperature"
 """The mean probability of the predicted class, and what logits are divided by to change it."""
+
+_THROUGH = "masked_accuracy"
+"""The figure of a model that reads texts through its mask layer."""
 
 _CHEAPEST = "post-hoc-accuracy"
 """A metric for audits that are made for their explanations."""
@@ -89,35 +92,49 @@ class StudyRuns:
     def _looked_at(
         self, data_set: StudyData, data: str, variant: str, done: Mapping[str, Sequence[_Model]]
     ) -> Iterator[SeedRun]:
-        """What is measured of the last model of a variant, in every place."""
+        """What is measured of the last model of a variant, in every way and every place."""
         *earlier, model = done[variant]
-        place = SeedRun(data_set.name, data_set.name, variant, model.objective, model.seed)
-        places = {data_set.name: first(data, "test", data_set.audited), **data_set.elsewhere}
+        run = SeedRun(data_set.name, data_set.name, variant, model.objective, model.seed)
+        main, *others = self.study.looks
+        places = {data_set.name: first(data, "test", data_set.documents.get(main)), **data_set.elsewhere}
         for name, examples in places.items():
-            found = self._audit(model.folder, name, examples)
+            found = self._audit(model.folder, name, examples, self.study.looks[main])
             figures = {(CONFIDENCE, ""): [_confidence(found)]}
             figures |= self._likeness(data_set, data, model, earlier, name, examples)
             figures |= self._of_model(data_set, model) if name == data_set.name else {}
-            yield replace(place, place=name, audit=found, figures=figures)
+            yield replace(run, place=name, audit=found, figures=figures)
             for base in self._to_match(variant, model.seed, done):
-                yield self._as_sure(replace(place, place=name), examples, model, base, _confidence(found))
-        if self.study.attack:
-            examples = first(data, "test", data_set.attacked)
-            yield replace(place, audit=self._audit(model.folder, "attack", examples, "random", self.study.attack))
+                yield self._as_sure(replace(run, place=name), examples, model, base, _confidence(found))
+        for look in others:
+            examples = first(data, "test", data_set.documents.get(look))
+            yield from (replace(run, audit=each) for each in self._look(look, examples, model, done))
+
+    def _look(self, look: str, examples: str, model: _Model, done: Mapping[str, Sequence[_Model]]) -> Iterator[Audit]:
+        """The audit of a look that is not the main one, if this model can be looked at so.
+
+        What differs from model to model, the layer and the folders of other models, is named as in the study, so that
+        it is the same method or metric in all of them.
+        """
+        variant = self.study.variants[model.variant]
+        others = [each for models in done.values() for each in models if each.seed == model.seed]
+        folders = {each.variant: str(each.folder / "model") for each in others}
+        if asked := self.study.looks[look].asked(variant, folders):
+            names = {folder: name for name, folder in folders.items()}
+            yield relabelled(self._audit(model.folder, look, examples, asked), variant.layer, names)
 
     def _to_match(self, variant: str, seed: int, done: Mapping[str, Sequence[_Model]]) -> list[_Model]:
         """The model that is made as sure as one of a variant and a seed, if any is."""
-        base = self.study.base_of(variant) if self.study.variants[variant].matched else None
-        return [model for name, models in done.items() if name == base for model in models if model.seed == seed]
+        bases = self.study.bases_of(variant)[:1] if self.study.variants[variant].matched else ()
+        return [model for base in bases for model in done.get(base, ()) if model.seed == seed]
 
     def _as_sure(self, run: SeedRun, examples: str, model: _Model, base: _Model, wanted: float) -> SeedRun:
         """The model that one is compared with, made as sure of itself, and audited in the same way."""
         folder = model.folder / f"audit-{file_name(run.place)}-as-sure"
-        name = as_sure_as(str(self.study.base_of(run.variant)), run.variant)
-        given = load(examples)
+        name = as_sure_as(base.variant, run.variant)
+        given, look = load(examples), self.study.looks[self.study.main]
         less_sure = as_sure(base.folder / "model", given.examples, wanted)
         part = self.watch.within(f"{name}, seed {run.seed} on {run.place}")
-        found = audit_folder(less_sure, given, self.study.methods, self.study.metrics, folder, part)
+        found = audit_folder(less_sure, given, look.methods, look.metrics, folder, part)
         figures = {(CONFIDENCE, ""): [_confidence(found)], (TEMPERATURE, ""): [less_sure.temperature]}
         return replace(run, variant=name, objective=base.objective, audit=found, figures=figures)
 
@@ -179,11 +196,11 @@ class StudyRuns:
         bf16 = plan.bf16 and bool(bf16_instructions())  # elsewhere it is many times as slow
         return replace(plan, metric=self.study.best_by, seed=seed, bf16=bf16)
 
-    def _audit(self, folder: Path, place: str, data: str, methods: str = "", metrics: str = "") -> Audit:
-        """Audit the model of a folder, by default with the methods and metrics of the study."""
-        methods, metrics = methods or self.study.methods, metrics or self.study.metrics
+    def _audit(self, folder: Path, place: str, data: str, look: Look) -> Audit:
+        """Audit the model of a folder; the place, or the name of the look, is what the audit's folder is called by."""
         part = self.watch.within(f"{folder.parent.name}/{folder.name} on {place}")
-        return audit_folder(folder / "model", load(data), methods, metrics, _audit_folder(folder, place), part)
+        out = _audit_folder(folder, place)
+        return audit_folder(folder / "model", load(data), look.methods, look.metrics, out, part)
 
     def _likeness(
         self, data_set: StudyData, data: str, model: _Model, earlier: Sequence[_Model], place: str, examples: str
@@ -193,7 +210,7 @@ class StudyRuns:
         if method is None:
             return {}
         untrained = self._untrained(data_set, data, model.variant, model.seed)
-        self._audit(untrained, place, examples, method, _CHEAPEST)
+        self._audit(untrained, place, examples, Look(method, _CHEAPEST))
         others = {BETWEEN: [each.folder for each in earlier], BEFORE: [untrained]}
         mine = _audit_folder(model.folder, place)
         return {
@@ -215,7 +232,8 @@ class StudyRuns:
 
     def _of_model(self, data_set: StudyData, model: _Model) -> Figures:
         """How good a model is, and one that sees nothing but its rationales."""
-        found = {("test macro_f1", ""): [model.trained.test["macro_f1"]]}
+        shown = ("macro_f1", _THROUGH)
+        found = {(f"test {name}", ""): [model.trained.test[name]] for name in shown if name in model.trained.test}
         if data_set.ratio is not None:
             found["fresh macro_f1", _RATIONALES_BY] = [self._fresh(data_set, data_set.ratio, model)["macro_f1"]]
         return found

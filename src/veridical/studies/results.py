@@ -12,11 +12,11 @@ import numpy as np
 
 from veridical.audits import Audit
 from veridical.audits.record import FLOOR, AuditedMetric
-from veridical.audits.statistics.findings import ALPHA, Contrast
-from veridical.audits.statistics.samples import smallest_effect
+from veridical.audits.statistics.findings import ALPHA, Contrast, Curve
+from veridical.audits.statistics.samples import estimates, smallest_effect
 from veridical.audits.statistics.summary import contrasts
 from veridical.studies.choice import Floats, aligned
-from veridical.studies.study import Study, written_data_set, written_preset
+from veridical.studies.study import LAYER, Study, written_data_set, written_preset
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,25 @@ class SeedRun:
 def as_sure_as(base: str, variant: str) -> str:
     """How tables call the model of a variant that was made as sure of itself as that of another."""
     return f"{base}, as sure as {variant}"
+
+
+def relabelled(audit: Audit, layer: str | None, names: Mapping[str, str]) -> Audit:
+    """An audit in which the layer of the model is called so, and parts of the names of metrics by other names."""
+
+    def of_method(name: str) -> str:
+        return LAYER if name == layer else name
+
+    def of_metric(name: str) -> str:
+        for part, other in names.items():
+            name = name.replace(part, other)
+        return name
+
+    return replace(
+        audit,
+        methods=tuple(replace(each, name=of_method(each.name)) for each in audit.methods),
+        metrics=tuple(replace(each, name=of_metric(each.name)) for each in audit.metrics),
+        rows=tuple(replace(row, method=of_method(row.method), metric=of_metric(row.metric)) for row in audit.rows),
+    )
 
 
 @dataclass(frozen=True)
@@ -68,6 +87,16 @@ class Line:
 
 
 @dataclass(frozen=True)
+class StudyCurve:
+    """What a metric that has steps found at each of them: means over documents after averaging over seeds."""
+
+    data_set: str
+    place: str
+    variant: str
+    curve: Curve
+
+
+@dataclass(frozen=True)
 class Results:
     """All lines of a study in one size, and what each variant was trained with, after tuning, on each data set.
 
@@ -82,6 +111,7 @@ class Results:
     data_sets: Mapping[str, str]
     lines: tuple[Line, ...]
     objectives: Mapping[str, Mapping[str, str]]
+    curves: tuple[StudyCurve, ...] = ()
     missing: tuple[str, ...] = ()
 
 
@@ -99,6 +129,7 @@ def results_of(study: Study, size: str, runs: Sequence[SeedRun]) -> Results:
         data_sets={each.name: written_data_set(each) for each in preset.data_sets if each.name in objectives},
         lines=tuple(_lines(study, runs)),
         objectives=objectives,
+        curves=tuple(_curve(cell) for cell in _cells(runs).values() if cell.metric.steps),
         missing=tuple(_missing(study, size, runs)),
     )
 
@@ -145,10 +176,21 @@ class _Cell:
         """One number per seed and document, [S, D]; NaN where an audit has none."""
         return aligned([self.audits[seed] for seed in seeds], self.key[3], self.key[4], documents)
 
+    def curves(self) -> Floats:
+        """One row of steps for each document, averaged over seeds, [D, K]; NaN where an audit has none."""
+        found = [dict(zip(_ids(audit), audit.curves(*self.key[3:]), strict=True)) for audit in self.audits.values()]
+        empty = np.full(len(self.metric.steps), np.nan)
+        points: Floats = np.mean([[each.get(name, empty) for name in self.documents] for each in found], axis=0)
+        return points
+
     @property
     def documents(self) -> list[str]:
         """The documents of the first audit."""
-        return [document.id for document in next(iter(self.audits.values())).documents]
+        return _ids(next(iter(self.audits.values())))
+
+
+def _ids(audit: Audit) -> list[str]:
+    return [document.id for document in audit.documents]
 
 
 def _cells(runs: Sequence[SeedRun]) -> dict[Key, _Cell]:
@@ -158,6 +200,12 @@ def _cells(runs: Sequence[SeedRun]) -> dict[Key, _Cell]:
             key = (run.data_set, run.place, run.variant, metric.name, method.name)
             found.setdefault(key, _Cell(key, metric)).audits[run.seed] = audit
     return found
+
+
+def _curve(cell: _Cell) -> StudyCurve:
+    data_set, place, variant, metric, method = cell.key
+    found = Curve(metric, method, cell.metric.steps, tuple(estimates(list(cell.curves().T))))
+    return StudyCurve(data_set, place, variant, found)
 
 
 def _measured(study: Study, cell: _Cell) -> Line | None:
@@ -186,9 +234,12 @@ def _line(study: Study, key: Key, values: Sequence[float]) -> Line:
 
 def _published(study: Study, line: Line) -> float | None:
     """What the paper reports; it did so for the data a model was trained on."""
-    place = (line.data_set, line.variant, line.metric.partition("(")[0], line.method)
     known = {(each.data_set, each.variant, each.metric, each.method): each.value for each in study.published}
-    return known.get(place) if line.place == line.data_set else None
+    if line.place != line.data_set:
+        return None
+    names = (line.metric, line.metric.partition("(")[0])  # a figure may be of a metric with its settings, or with any
+    found = (known.get((line.data_set, line.variant, name, line.method)) for name in names)
+    return next((each for each in found if each is not None), None)
 
 
 @dataclass(frozen=True)
@@ -201,15 +252,15 @@ class _Test:
 
 
 def _tests(study: Study, line: Line, key: Key, cells: Mapping[Key, _Cell]) -> Iterator[_Test]:
-    """The comparisons of a line: with its base, and with the base made as sure where that has changed anything."""
-    base = study.base_of(line.variant) if line.variant in study.variants else None
-    if base is None or line.method == FLOOR:
+    """The comparisons of a line: with its bases, and with the first made as sure where that has changed anything."""
+    bases = study.bases_of(line.variant) if line.variant in study.variants else ()
+    if not bases or line.method == FLOOR:
         return
     variant, metric = study.variants[line.variant], cells[key].metric
-    named = ((against, cells.get((*key[:2], against, *key[3:]))) for against in (base, as_sure_as(base, line.variant)))
+    named = ((name, cells.get((*key[:2], name, *key[3:]))) for name in (*bases, as_sure_as(bases[0], line.variant)))
     found = {against: _difference(cell, cells[key]) for against, cell in named if cell}
     for against, differences in found.items():
-        if against == base or not np.allclose(differences, found[base], equal_nan=True):
+        if against in bases or not np.allclose(differences, found[bases[0]], equal_nan=True):
             judged = not (variant.control or metric.describes)
             yield _Test(key, replace(line, against=against, judged=judged), differences)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from veridical.studies.study import Figure, Preset, Sizes, Study, StudyData, Variant
+from veridical.studies.study import Figure, Look, Preset, Sizes, Study, StudyData, Variant
 from veridical.training import Schedule
 
+_REASONS = "reasons"
 _FLIP, _FRESH = "decision-flip", "fresh macro_f1"
 
 _WEIGHTS, _SMALLER = ("0.01", "0.001", "0.0001"), ("1e-05", "1e-06")
@@ -50,14 +51,22 @@ SALOSS = Study(
         "content": _weighted("textrank(words=content)", follows="saloss", matched=False),
         "chi2": _weighted("chi2", matched=False),
         "plain-mean": Variant(("cross-entropy",), settings=_MEAN, matched=False, control=True),
-        "saloss-mean": _weighted("textrank", settings=_MEAN, against="plain-mean", matched=False),
+        "saloss-mean": _weighted("textrank", settings=_MEAN, against=("plain-mean",), matched=False),
     },
-    methods="attention, scaled-attention, integrated-gradients",
-    metrics="decision-flip(preset=saloss), normalised-aopc(exact=4, most=8), pos-importance",
+    looks={
+        _REASONS: Look(
+            "attention, scaled-attention, integrated-gradients",
+            "decision-flip(preset=saloss), normalised-aopc(exact=4, most=8), pos-importance",
+        )
+    },
     best_by="loss",
     presets={
         "smoke": Preset(
-            (StudyData("planted", "planted(train=200, length=8)", variants=_PUBLISHED, audited=12, ratio=0.2),),
+            (
+                StudyData(
+                    "planted", "planted(train=200, length=8)", variants=_PUBLISHED, documents={_REASONS: 12}, ratio=0.2
+                ),
+            ),
             model="tiny",
             seeds=(0, 1),
             schedule=Schedule(epochs=2, checks=1),
@@ -73,7 +82,7 @@ SALOSS = Study(
                     "sst2",
                     Sizes(6920, 872, 1821),
                     variants=("plain", "saloss", "content"),
-                    audited=300,
+                    documents={_REASONS: 300},
                     elsewhere={"imdb": "imdb:test[40@0]"},
                     settings={"max_length": 64},
                 ),
@@ -89,7 +98,7 @@ SALOSS = Study(
                     "sst2",
                     Sizes(2000, 300, 600),
                     variants=("plain", "content", "chi2", "plain-mean", "saloss-mean"),
-                    audited=300,
+                    documents={_REASONS: 300},
                     settings={"max_length": 64},
                 ),
             ),
@@ -99,13 +108,15 @@ SALOSS = Study(
         ),
         "cpu-others": Preset(
             (
-                StudyData("trec", "trec", Sizes(1500, 300, 500), variants=_PUBLISHED, audited=100, ratio=0.2),
+                StudyData(
+                    "trec", "trec", Sizes(1500, 300, 500), variants=_PUBLISHED, documents={_REASONS: 100}, ratio=0.2
+                ),
                 StudyData(
                     "ag_news",
                     "ag_news",
                     Sizes(1000, 200, 300),
                     variants=("plain", "saloss"),
-                    audited=60,
+                    documents={_REASONS: 60},
                     settings={"max_length": 64},
                 ),
             ),

@@ -35,19 +35,18 @@ class StudyData:
     """A data set in a study: what models are trained on, and which of its examples they are audited on.
 
     `name` is how tables call it, `data` is what it is loaded by. `variants` are the ways to train that are tried on it,
-    by their names in the study; without a list, all of them. The first `audited` examples of its test split are
-    audited (None: all of them), and the first `attacked` are attacked. `elsewhere` names other data that the same
-    models are audited on without more training. `ratio` is the share of a text that its rationales keep; without one no
-    classifier is trained on rationales. `settings` are of the model, as `max_length`. `model` and `schedule` are those
-    of the preset, unless the data set has its own.
+    by their names in the study; without a list, all of them. `documents` says for a look of the study how many
+    examples of the test split are looked at, the first ones; without a number, all of them. `elsewhere` names other
+    data that the same models are looked at on without more training. `ratio` is the share of a text that its rationales
+    keep; without one no classifier is trained on rationales. `settings` are of the model, as `max_length`. `model` and
+    `schedule` are those of the preset, unless the data set has its own.
     """
 
     name: str
     data: str
     sizes: Sizes | None = None
     variants: tuple[str, ...] = ()
-    audited: int | None = None
-    attacked: int | None = None
+    documents: Mapping[str, int] = field(default_factory=dict)
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     ratio: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -79,24 +78,52 @@ class Variant:
     next of `further` ones is tried, too: what does best may lie beyond them. A variant that `follows` another is not
     tuned itself: it takes the objective in the same place of its own list, so that both have the same weight.
 
-    It is compared with the variant `against` which it is held, by default the first of the study. With `matched` it is
-    also compared with the model of that variant when it is made as sure of itself, by dividing its logits: raw
+    It is compared with the variants `against` which it is held, by default the first of the study. With `matched` it is
+    also compared with the model of the first of them when it is made as sure of itself, by dividing its logits: raw
     sufficiency and comprehensiveness move when a model is only less sure. A `control` is not there to be better than
     anything: its tests take no part in the correction for many tests.
+
+    `layer` is the method that comes with a model trained in this way.
     """
 
     objectives: tuple[str, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
     further: tuple[str, ...] = ()
     follows: str | None = None
-    against: str | None = None
+    against: tuple[str, ...] = ()
     matched: bool = True
     control: bool = False
+    layer: str | None = None
 
     @property
     def candidates(self) -> tuple[str, ...]:
         """All objectives that may be taken."""
         return (*self.objectives, *self.further)
+
+
+LAYER = "its layer"
+"""What tables call the method that comes with a model, whichever it is."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """An audit that a study makes of each of its models.
+
+    `{layer}` among the methods is the layer of the variant: one without a layer is not looked at in this way. The name
+    of a variant in braces, among the metrics, is the folder of its model of the same seed; it comes before those that
+    it judges.
+    """
+
+    methods: str
+    metrics: str
+
+    def asked(self, variant: Variant, folders: Mapping[str, str]) -> Look | None:
+        """The look at a model of a variant, given the folders of models by their variants; None if there is none."""
+        names = {**folders, **({"layer": variant.layer} if variant.layer else {})}
+        try:
+            return Look(self.methods.format_map(names), self.metrics.format_map(names))
+        except KeyError:
+            return None
 
 
 @dataclass(frozen=True)
@@ -117,18 +144,17 @@ class Study:
     `variants` are ways to train, by name: the first is what the others are compared with. `best_by` is the dev figure
     that the best checkpoint is kept by.
 
-    Models of each variant are audited by `methods` and `metrics`, and by the `attack`, if there is one. The
-    explanations of `likeness_method` are compared between seeds, and with those of a model that is not trained.
+    Models of each variant are looked at in several ways, by name. The first of the `looks` is also taken at data from
+    elsewhere and at models that are made as sure. The explanations of `likeness_method`, which is in the first look,
+    are compared between seeds, and with those of a model that is not trained.
     """
 
     name: str
     title: str
     variants: Mapping[str, Variant]
-    methods: str
-    metrics: str
+    looks: Mapping[str, Look]
     presets: Mapping[str, Preset]
     best_by: str = "macro_f1"
-    attack: str | None = None
     likeness_method: str | None = None
     published: tuple[Figure, ...] = ()
 
@@ -137,9 +163,14 @@ class Study:
         """The variant that others are compared with."""
         return next(iter(self.variants))
 
-    def base_of(self, variant: str) -> str | None:
-        """What a variant is compared with; None for the first."""
-        return None if variant == self.first else self.variants[variant].against or self.first
+    @property
+    def main(self) -> str:
+        """The look that is also taken elsewhere."""
+        return next(iter(self.looks))
+
+    def bases_of(self, variant: str) -> tuple[str, ...]:
+        """What a variant is compared with; nothing for the first."""
+        return () if variant == self.first else self.variants[variant].against or (self.first,)
 
     def in_size(self, size: str) -> Study:
         """The study as it is done in one of its sizes."""
@@ -171,7 +202,7 @@ def written_data_set(data_set: StudyData) -> str:
         sizes = f"{data_set.sizes.train:,} / {data_set.sizes.dev:,} / {data_set.sizes.test:,}"
         equally = ", equally by class for training" if data_set.sizes.balanced else ""
         told = [f"at most {sizes} texts drawn from train, dev and test of {data_set.data}{equally}"]
-    told += [f"{data_set.audited} audited" if data_set.audited else "all of test audited"]
+    told += [f"{count} test documents for {look}" for look, count in data_set.documents.items()] or ["all of test"]
     told += [f"elsewhere {data}" for data in data_set.elsewhere.values()]
     told += [f"rationales of {data_set.ratio:.0%}"] if data_set.ratio else []
     told += [f"{name} {value}" for name, value in data_set.settings.items()]
