@@ -1,6 +1,7 @@
 """A study is done, resumed and put together; all studies are well formed."""
 
 import json
+import shutil
 from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
@@ -16,8 +17,9 @@ from veridical.data.loader import parse_name
 from veridical.explainers import EXPLAINERS
 from veridical.objectives import OBJECTIVES
 from veridical.run.train import train
-from veridical.studies import STUDIES, Figure, Look, Preset, Sizes, Study, StudyData, Variant
+from veridical.studies import STUDIES, Figure, Look, Preset, Sizes, Study, StudyData, Variant, reproduction
 from veridical.studies.reproduction import StudyRuns, reproduce
+from veridical.studies.runs import read_runs, write_runs
 from veridical.studies.study import LAYER
 from veridical.studies.tables import as_json, markdown
 from veridical.training import Schedule
@@ -230,7 +232,7 @@ def test_the_parts_of_a_data_set_are_drawn_once_and_equally_by_class(done):
 def test_the_tables_are_written(done):
     folder, found = done
     tables = folder.parent / "tables"
-    assert {path.name for path in tables.iterdir()} == {"small-smoke.md", "small-smoke.json"}
+    assert {path.name for path in tables.iterdir()} == {"small-smoke.md", "small-smoke.json", "small-smoke.parquet"}
     assert (tables / "small-smoke.md").read_text() == markdown(found)
     assert json.loads((tables / "small-smoke.json").read_text()) == json.loads(json.dumps(as_json(found)))
     assert not (folder / "small-smoke.md").exists()
@@ -280,6 +282,59 @@ def test_the_same_call_again_finds_everything_done(done, monkeypatch):
     assert not [progress for progress in told if progress.what.endswith("training")]
     assert made_in(folder) == before
     assert len([path for path in before if path.suffix == ".safetensors"]) > len(trained)
+
+
+def without_likeness(results):
+    return [line for line in results.lines if not line.metric.startswith("likeness between")]
+
+
+def test_a_study_goes_on_from_its_numbers_where_its_models_are_not(done, tmp_path, monkeypatch):
+    folder, found = done
+    shutil.copytree(folder.parent / "tables", tmp_path / "tables")
+    monkeypatch.setattr("veridical.studies.reproduction.train", None)  # nothing is trained
+    again = reproduce(SMALL, "smoke", tmp_path / "elsewhere", tables=tmp_path / "tables")
+    for one, other in zip(without_likeness(again), without_likeness(found), strict=True):
+        assert replace(one, contrast=None, mean=0, std=0, detectable=0) == replace(
+            other, contrast=None, mean=0, std=0, detectable=0
+        )
+        assert (one.mean, one.std) == pytest.approx((other.mean, other.std))
+    assert again.objectives == found.objectives
+
+
+def test_a_seed_that_is_not_whole_is_done_again(done, tmp_path):
+    folder, found = done
+    (tmp_path / "tables").mkdir()
+    whole, told = folder.parent / "tables" / "small-smoke.parquet", reproduction._told(SMALL, "smoke")
+    runs = read_runs(whole, told)
+    part = [run for run in runs if run.seed == 0 or run.variant == "plain"]
+    write_runs(tmp_path / "tables" / whole.name, told, part)
+    again = reproduce(SMALL, "smoke", tmp_path / "elsewhere", tables=tmp_path / "tables")
+    assert again.missing == ()
+    assert not (tmp_path / "elsewhere" / "planted" / "plain" / "seed-0").exists()
+    assert (tmp_path / "elsewhere" / "planted" / "plain" / "seed-1" / "model" / "run.json").exists()
+    for variant in SMALL.variants:
+        assert line(again, variant, "decision-flip").mean == pytest.approx(line(found, variant, "decision-flip").mean)
+
+
+def test_numbers_that_are_not_reached_again_are_not_lost(done):
+    runs = read_runs(done[0].parent / "tables" / "small-smoke.parquet", reproduction._told(SMALL, "smoke"))
+    first = [run for run in runs if run.seed == 0]
+    later = reproduction._not_reached(runs, first)
+    assert {run.seed for run in later} == {1}
+    assert len(later) + len(first) == len(runs)
+
+
+def test_numbers_of_another_study_are_refused(done, tmp_path):
+    shutil.copytree(done[0].parent / "tables", tmp_path / "tables")
+    other = replace(SMALL, looks={**SMALL.looks, "reasons": Look("attention", "decision-flip")})
+    with pytest.raises(UsageError, match="numbers of another study, or of other settings"):
+        reproduce(other, "smoke", tmp_path / "elsewhere", tables=tmp_path / "tables")
+
+
+def test_a_damaged_file_of_numbers_is_named(tmp_path):
+    (tmp_path / "small-smoke.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(StorageError, match="small-smoke.parquet is damaged"):
+        reproduce(SMALL, "smoke", tmp_path / "elsewhere", tables=tmp_path)
 
 
 def test_another_study_in_the_same_folder_is_refused(done):

@@ -8,7 +8,8 @@ import pytest
 from veridical.audits import Audit, AuditedMethod, AuditedMetric, Document, Measurement
 from veridical.audits.statistics.samples import holm
 from veridical.studies import Figure, Look, Preset, Sizes, Study, StudyData, Variant
-from veridical.studies.results import SeedRun, as_sure_as, relabelled, results_of
+from veridical.studies.results import as_sure_as, results_of
+from veridical.studies.runs import SeedRun, judged_in, relabelled
 from veridical.studies.study import LAYER, written_data_set, written_preset
 from veridical.training import Schedule
 
@@ -50,7 +51,7 @@ def audited(values, methods=("attention",), metrics=(FLIP,)):
 
 def runs(variant, *seeds, place="mine", **rest):
     return [
-        SeedRun("mine", place, variant, f"objective of {variant}", seed, audited(values, **rest))
+        SeedRun("mine", place, variant, f"objective of {variant}", seed, judged_in(audited(values, **rest)))
         for seed, values in enumerate(seeds)
     ]
 
@@ -222,10 +223,14 @@ def test_what_a_variant_has_alone_is_compared_with_those_that_have_it():
 
 def test_layers_and_folders_have_the_names_of_the_study():
     metrics = (replace(FLIP, name="flip(by=runs/a/model)"),)
-    found = relabelled(audited(PLAIN, ("scc", "lime"), metrics), "scc", {"runs/a/model": "judge"})
-    assert [each.name for each in found.methods] == [LAYER, "lime"]
-    assert found.values("flip(by=judge)", LAYER).tolist() == PLAIN
-    assert relabelled(audited(PLAIN), None, {}) == audited(PLAIN)
+    judged = judged_in(audited(PLAIN, ("scc", "lime"), metrics))
+    found = relabelled(judged, "scc", {"runs/a/model": "judge"})
+    assert [(each.metric.name, each.method) for each in found] == [
+        ("flip(by=judge)", LAYER),
+        ("flip(by=judge)", "lime"),
+    ]
+    assert list(found[0].values) == PLAIN
+    assert relabelled(judged, None, {}) == judged
 
 
 def test_a_look_is_taken_where_everything_it_names_is_there():
@@ -242,7 +247,10 @@ def test_curves_are_averaged_over_seeds_and_have_intervals():
         found = audited(values, metrics=(steps,))
         return replace(found, rows=tuple(replace(row, curve=(row.value, row.value + shift)) for row in found.rows))
 
-    made = [SeedRun("mine", "mine", "plain", "x", seed, stepped(PLAIN, shift)) for seed, shift in enumerate((0.2, 0.4))]
+    made = [
+        SeedRun("mine", "mine", "plain", "x", seed, judged_in(stepped(PLAIN, shift)))
+        for seed, shift in enumerate((0.2, 0.4))
+    ]
     (found,) = results_of(STUDY, "small", made).curves
     assert (found.variant, found.curve.metric, found.curve.steps) == ("plain", steps.name, (1.0, 2.0))
     first, second = found.curve.estimates

@@ -6,7 +6,7 @@ from veridical.studies.study import Figure, Look, Preset, Sizes, Study, StudyDat
 from veridical.training import Schedule
 
 _SUFFICIENCY, _COMPREHENSIVENESS = "sufficiency", "comprehensiveness"
-_REASONS, _ATTACK = "reasons", "attacks"
+_REASONS, _ATTACK = "reasons", "attack"
 _INSTRUMENTS, _MUSIC = "amazon_musical_instruments", "amazon_digital_music"
 
 

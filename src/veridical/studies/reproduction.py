@@ -6,7 +6,6 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,8 +27,9 @@ from veridical.run.train import Trained, train
 from veridical.studies import STUDIES
 from veridical.studies.choice import audit_folder, choose, model_folder
 from veridical.studies.confidence import as_sure
-from veridical.studies.results import Results, SeedRun, as_sure_as, relabelled, results_of
-from veridical.studies.study import Look, Preset, Study, StudyData, data_of, first
+from veridical.studies.results import Results, as_sure_as, results_of
+from veridical.studies.runs import Judged, SeedRun, judged_in, read_runs, relabelled, write_runs
+from veridical.studies.study import Look, Preset, Study, StudyData, data_of, first, written_data_set, written_preset
 from veridical.studies.tables import write_tables
 from veridical.training import Schedule
 
@@ -69,25 +69,44 @@ class _Model:
 
 @dataclass(frozen=True)
 class StudyRuns:
-    """The trainings and audits of a study in one of its sizes, in a folder."""
+    """The trainings and audits of a study in one of its sizes, in a folder; `known` are runs of an earlier time."""
 
     study: Study
     preset: Preset
     folder: Path
     watch: Watch
+    known: Sequence[SeedRun] = ()
 
-    def on(self, data_set: StudyData) -> Iterator[list[SeedRun]]:
+    def on(self, data_set: StudyData) -> Iterator[Sequence[SeedRun]]:
         """Everything that is measured of the models that are trained on a data set, model by model.
 
         All variants of a seed come before the next seed, so that a study that is stopped can compare what it has.
         """
         data = data_of(data_set, self.folder / data_set.name / "data")
-        objectives, done = dict[str, str](), defaultdict[str, list[_Model]](list)
-        for seed, variant in product(self.preset.seeds, self.study.variants_on(data_set)):
-            if variant not in objectives:
-                objectives[variant] = self._tuned(data_set, data, variant)
-            done[variant].append(self._train(data_set, data, variant, objectives[variant], seed))
-            yield list(self._looked_at(data_set, data, variant, done))
+        objectives, done = self._known_objectives(data_set), defaultdict[str, list[_Model]](list)
+        for seed in self.preset.seeds:
+            if kept := self._kept(data_set, seed):
+                yield kept
+                continue
+            for variant in self.study.variants_on(data_set):
+                if variant not in objectives:
+                    objectives[variant] = self._tuned(data_set, data, variant)
+                done[variant].append(self._train(data_set, data, variant, objectives[variant], seed))
+                yield list(self._looked_at(data_set, data, variant, done))
+
+    def _kept(self, data_set: StudyData, seed: int) -> Sequence[SeedRun]:
+        """The numbers of a seed that were measured elsewhere, if all are there and its models are not here.
+
+        Where the models are here, everything is found again in their folders, with what needs their explanations.
+        """
+        found = [run for run in self.known if (run.data_set, run.seed) == (data_set.name, seed)]
+        whole = {run.variant for run in found} >= set(self.study.variants_on(data_set))
+        here = any((self.folder / data_set.name).glob(f"**/seed-{seed}/model/run.json"))
+        return found if whole and not here else ()
+
+    def _known_objectives(self, data_set: StudyData) -> dict[str, str]:
+        """What variants were tuned to before."""
+        return {run.variant: run.objective for run in self.known if run.data_set == data_set.name}
 
     def _looked_at(
         self, data_set: StudyData, data: str, variant: str, done: Mapping[str, Sequence[_Model]]
@@ -102,15 +121,17 @@ class StudyRuns:
             figures = {(CONFIDENCE, ""): [_confidence(found)]}
             figures |= self._likeness(data_set, data, model, earlier, name, examples)
             figures |= self._of_model(data_set, model) if name == data_set.name else {}
-            yield replace(run, place=name, audit=found, figures=figures)
+            yield replace(run, place=name, judged=judged_in(found), figures=figures)
             for base in self._to_match(variant, model.seed, done):
                 yield self._as_sure(replace(run, place=name), examples, model, base, _confidence(found))
         for look in others:
             examples = first(data, "test", data_set.documents.get(look))
-            yield from (replace(run, audit=each) for each in self._look(look, examples, model, done))
+            yield from (replace(run, judged=each) for each in self._look(look, examples, model, done))
 
-    def _look(self, look: str, examples: str, model: _Model, done: Mapping[str, Sequence[_Model]]) -> Iterator[Audit]:
-        """The audit of a look that is not the main one, if this model can be looked at so.
+    def _look(
+        self, look: str, examples: str, model: _Model, done: Mapping[str, Sequence[_Model]]
+    ) -> Iterator[tuple[Judged, ...]]:
+        """What another look than the main one finds, if this model can be looked at so.
 
         What differs from model to model, the layer and the folders of other models, is named as in the study, so that
         it is the same method or metric in all of them.
@@ -120,7 +141,8 @@ class StudyRuns:
         folders = {each.variant: str(each.folder / "model") for each in others}
         if asked := self.study.looks[look].asked(variant, folders):
             names = {folder: name for name, folder in folders.items()}
-            yield relabelled(self._audit(model.folder, look, examples, asked), variant.layer, names)
+            found = self._audit(model.folder, look, examples, asked)
+            yield relabelled(judged_in(found), variant.layer, names)
 
     def _to_match(self, variant: str, seed: int, done: Mapping[str, Sequence[_Model]]) -> list[_Model]:
         """The model that is made as sure as one of a variant and a seed, if any is."""
@@ -136,7 +158,7 @@ class StudyRuns:
         part = self.watch.within(f"{name}, seed {run.seed} on {run.place}")
         found = audit_folder(less_sure, given, look.methods, look.metrics, folder, part)
         figures = {(CONFIDENCE, ""): [_confidence(found)], (TEMPERATURE, ""): [less_sure.temperature]}
-        return replace(run, variant=name, objective=base.objective, audit=found, figures=figures)
+        return replace(run, variant=name, objective=base.objective, judged=judged_in(found), figures=figures)
 
     def _tuned(self, data_set: StudyData, data: str, variant: str) -> str:
         """The objective of a variant: the only one, or the one that does best on the dev split with the first seed."""
@@ -280,7 +302,9 @@ def reproduce(
     """Do a study in one of its sizes, into `out/DATA/VARIANT/seed-N`, and write its tables to a folder.
 
     Everything finished is kept, and the same call goes on from there. The tables, `STUDY-SIZE.md` and
-    `STUDY-SIZE.json`, are written after each training, with what there is so far; by default to `out`.
+    `STUDY-SIZE.json`, are written after each training, with what there is so far; by default to `out`. Beside them,
+    `STUDY-SIZE.parquet` has every number of every document: with it, a study goes on where its models are not, seed by
+    seed. Likeness to models that are not there is left out then.
     """
     study = _study(study)
     if size not in study.presets:
@@ -288,16 +312,35 @@ def reproduce(
     study = study.in_size(size)
     run = RunFolder(out)
     record = StudyRecord(study=study.name, size=size, versions=versions())
-    doing = StudyRuns(study, study.presets[size], run.path, watch or Watch())
+    goal = Path(run.path if tables is None else tables)
+    kept, told = goal / f"{study.name}-{size}.parquet", _told(study, size)
     runs: list[SeedRun] = []
     with run.held(record):
+        doing = StudyRuns(study, study.presets[size], run.path, watch or Watch(), read_runs(kept, told))
         for data_set in study.presets[size].data_sets:
             for more in doing.on(data_set):
                 runs += more
                 found = results_of(study, size, runs)
-                write_tables(found, run.path if tables is None else tables)
+                write_tables(found, goal)
+                write_runs(kept, told, [*runs, *_not_reached(doing.known, runs)])
         run.write(replace(record, done=True))
     return found
+
+
+def _not_reached(known: Sequence[SeedRun], runs: Sequence[SeedRun]) -> list[SeedRun]:
+    """The runs of an earlier time that this study has not come to yet: killed now, it must not lose them."""
+    reached = {(run.data_set, run.seed) for run in runs}
+    return [run for run in known if (run.data_set, run.seed) not in reached]
+
+
+def _told(study: Study, size: str) -> dict[str, Any]:
+    """What numbers depend on, in words."""
+    preset = study.presets[size]
+    data_sets = {each.name: written_data_set(each) for each in preset.data_sets}
+    looks = {name: [look.methods, look.metrics] for name, look in study.looks.items()}
+    ways = {name: list(variant.candidates) for name, variant in study.variants.items()}
+    names = {"study": study.name, "size": size, "setting": written_preset(preset)}
+    return {**names, "data_sets": data_sets, "looks": looks, "variants": ways}
 
 
 def _study(study: Study | str) -> Study:

@@ -6,57 +6,21 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 
 import numpy as np
 
-from veridical.audits import Audit
 from veridical.audits.record import FLOOR, AuditedMetric
 from veridical.audits.statistics.findings import ALPHA, Contrast, Curve
 from veridical.audits.statistics.samples import estimates, smallest_effect
 from veridical.audits.statistics.summary import contrasts
-from veridical.studies.choice import Floats, aligned
-from veridical.studies.study import LAYER, Study, written_data_set, written_preset
-
-
-@dataclass(frozen=True)
-class SeedRun:
-    """One training of a variant, looked at in one place.
-
-    `figures` are numbers of the model itself, some for each name and method (empty where none has a part in it).
-    """
-
-    data_set: str
-    place: str
-    variant: str
-    objective: str
-    seed: int
-    audit: Audit | None = None
-    figures: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict)
+from veridical.studies.choice import Floats
+from veridical.studies.runs import Judged, SeedRun
+from veridical.studies.study import Study, written_data_set, written_preset
 
 
 def as_sure_as(base: str, variant: str) -> str:
     """How tables call the model of a variant that was made as sure of itself as that of another."""
     return f"{base}, as sure as {variant}"
-
-
-def relabelled(audit: Audit, layer: str | None, names: Mapping[str, str]) -> Audit:
-    """An audit in which the layer of the model is called so, and parts of the names of metrics by other names."""
-
-    def of_method(name: str) -> str:
-        return LAYER if name == layer else name
-
-    def of_metric(name: str) -> str:
-        for part, other in names.items():
-            name = name.replace(part, other)
-        return name
-
-    return replace(
-        audit,
-        methods=tuple(replace(each, name=of_method(each.name)) for each in audit.methods),
-        metrics=tuple(replace(each, name=of_metric(each.name)) for each in audit.metrics),
-        rows=tuple(replace(row, method=of_method(row.method), metric=of_metric(row.metric)) for row in audit.rows),
-    )
 
 
 @dataclass(frozen=True)
@@ -170,35 +134,32 @@ class _Cell:
 
     key: Key
     metric: AuditedMetric
-    audits: dict[int, Audit] = field(default_factory=dict)
+    judged: dict[int, Judged] = field(default_factory=dict)
 
     def values(self, seeds: Iterable[int], documents: Sequence[str]) -> Floats:
-        """One number per seed and document, [S, D]; NaN where an audit has none."""
-        return aligned([self.audits[seed] for seed in seeds], self.key[3], self.key[4], documents)
+        """One number per seed and document, [S, D]; NaN where there is none."""
+        found = [dict(zip(self.judged[seed].documents, self.judged[seed].values, strict=True)) for seed in seeds]
+        return np.array([[values.get(document, np.nan) for document in documents] for values in found])
 
     def curves(self) -> Floats:
-        """One row of steps for each document, averaged over seeds, [D, K]; NaN where an audit has none."""
-        found = [dict(zip(_ids(audit), audit.curves(*self.key[3:]), strict=True)) for audit in self.audits.values()]
-        empty = np.full(len(self.metric.steps), np.nan)
+        """One row of steps for each document, averaged over seeds, [D, K]; NaN where there is none."""
+        found = [dict(zip(each.documents, each.curves, strict=True)) for each in self.judged.values()]
+        empty = (np.nan,) * len(self.metric.steps)
         points: Floats = np.mean([[each.get(name, empty) for name in self.documents] for each in found], axis=0)
         return points
 
     @property
-    def documents(self) -> list[str]:
-        """The documents of the first audit."""
-        return _ids(next(iter(self.audits.values())))
-
-
-def _ids(audit: Audit) -> list[str]:
-    return [document.id for document in audit.documents]
+    def documents(self) -> Sequence[str]:
+        """The documents of the first seed."""
+        return next(iter(self.judged.values())).documents
 
 
 def _cells(runs: Sequence[SeedRun]) -> dict[Key, _Cell]:
     found: dict[Key, _Cell] = {}
-    for run, audit in ((run, run.audit) for run in runs if run.audit):
-        for metric, method in product(audit.metrics, audit.methods):
-            key = (run.data_set, run.place, run.variant, metric.name, method.name)
-            found.setdefault(key, _Cell(key, metric)).audits[run.seed] = audit
+    for run in runs:
+        for each in run.judged:
+            key = (run.data_set, run.place, run.variant, each.metric.name, each.method)
+            found.setdefault(key, _Cell(key, each.metric)).judged[run.seed] = each
     return found
 
 
@@ -210,7 +171,7 @@ def _curve(cell: _Cell) -> StudyCurve:
 
 def _measured(study: Study, cell: _Cell) -> Line | None:
     """The line of a cell; none where the metric is undefined for all documents of a seed."""
-    values = cell.values(cell.audits, cell.documents)
+    values = cell.values(cell.judged, cell.documents)
     if np.isnan(values).all(1).any():
         return None
     return replace(
@@ -267,7 +228,7 @@ def _tests(study: Study, line: Line, key: Key, cells: Mapping[Key, _Cell]) -> It
 
 def _difference(base: _Cell, other: _Cell) -> Floats:
     """The base minus the other, after averaging over the seeds that both have: one number per document."""
-    seeds = [seed for seed in base.audits if seed in other.audits]
+    seeds = [seed for seed in base.judged if seed in other.judged]
     documents = base.documents
     difference: Floats = base.values(seeds, documents).mean(0) - other.values(seeds, documents).mean(0)
     return difference
