@@ -527,3 +527,14 @@ def test_an_audit_can_be_cancelled_and_goes_on(classifier, tmp_path):
     again = audit(classifier, load_data(DATA), "occlusion", FLIP, out=tmp_path, timed=0)
     assert again.rows == whole.rows
     assert again.work == whole.work
+
+
+def test_the_floor_is_the_mean_of_as_many_draws_as_are_asked_for(classifier):
+    examples = load_data("planted:test[:4]")
+    one, same, five = (audit(classifier, examples, "attention", "comprehensiveness", draws=n) for n in (1, 1, 5))
+    values = [found.values("comprehensiveness", "random").tolist() for found in (one, same, five)]
+    assert values[0] == values[1] != values[2]
+    assert one.work["queries"] < five.work["queries"]
+    assert one.settings["draws"] == {"random": 1}
+    with pytest.raises(UsageError, match="the mean of 0 draws"):
+        audit(classifier, examples, "attention", "comprehensiveness", draws=0)

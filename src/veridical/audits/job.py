@@ -68,6 +68,7 @@ def audit(
     target: str = "predicted",
     timed: int = 10,
     reverse: bool = True,
+    draws: int = DRAWS,
     engine: Engine | None = None,
     watch: Watch | None = None,
 ) -> Audit:
@@ -83,6 +84,7 @@ def audit(
     With a folder `out` everything finished is kept there, the same call goes on where an earlier one stopped, and the
     report card is written in the end. `timed` documents are explained one by one to take times. With `reverse` the
     reversed order of each method is judged, too: that shows whether a metric sees anything, and is half of the work.
+    The random floor is the mean of so many `draws` of an order.
     """
     handle, given = ModelHandle.of(model), as_examples(examples)
     files = [Path(explanations)] if isinstance(explanations, str | PathLike) else [*map(Path, explanations)]
@@ -91,6 +93,10 @@ def audit(
     if not isinstance(timed, int) or timed < 0:
         raise UsageError(
             f"times cannot be taken of {timed!r} documents", remedy="Give a number of documents, 0 for none."
+        )
+    if not isinstance(draws, int) or draws < 1:
+        raise UsageError(
+            f"the floor cannot be the mean of {draws!r} draws", remedy="Give a number of draws, at least 1."
         )
     is_blank = isinstance(methods, str) and not methods.strip()
     explainers, people = ([], False) if is_blank else methods_of(methods)
@@ -101,7 +107,7 @@ def audit(
     with ExitStack() as stack:
         folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         journal = stack.enter_context(Journal(folder))
-        settings = _Settings(target, timed, reverse, people, data_name(examples))
+        settings = _Settings(target, timed, reverse, draws, people, data_name(examples))
         job = _AuditJob(handle, given, todo, settings, engine or Engine(), folder, journal, watch or Watch())
         return job.run(files, is_kept=out is not None)
 
@@ -113,6 +119,7 @@ class _Settings:
     target: str
     timed: int
     reverse: bool
+    draws: int
     people: bool
     data: str | None
 
@@ -204,7 +211,8 @@ class _AuditJob:
     def _measure(self) -> list[Measurement]:
         """Judge all methods by all metrics."""
         judged = [example for example in self.examples if example.id in self.targets]
-        tasks = document_tasks(self.plan.metrics, self.methods, self.settings.reverse, self.engine.precision)
+        asked, precision = self.settings, self.engine.precision
+        tasks = document_tasks(self.plan.metrics, self.methods, asked.reverse, precision, asked.draws)
         job = MeasuringJob(
             self.model,
             self.settings.target,
@@ -253,7 +261,7 @@ class _AuditJob:
                 "target": self.settings.target,
                 "precision": self.engine.precision,
                 "timed": self.settings.timed,
-                "draws": {FLOOR: DRAWS},
+                "draws": {FLOOR: self.settings.draws},
             },
         )
 

@@ -259,7 +259,8 @@ def _lacking(classifier: Classifier, examples: Sequence[Example], metric: AnyMet
 class MeasuringTask:
     """One metric for the scores of one method, in one order; `name` is that of the metric in tables.
 
-    `precision` is that of the model, if it is asked: a number measured in another one is another number.
+    `precision` is that of the model, if it is asked: a number measured in another one is another number. A value is the
+    mean of so many orders of the method as it has `draws`.
     """
 
     name: str
@@ -267,6 +268,7 @@ class MeasuringTask:
     method: MethodScores
     order: Order = "given"
     precision: str = ""
+    draws: int = 1
 
     def keys(self, documents: Sequence[Place]) -> dict[Place, str]:
         """The key of each document that the method has explained: a hash of everything that its value depends on."""
@@ -294,11 +296,6 @@ class MeasuringTask:
             if place in self.method.scored
         }
 
-    @property
-    def draws(self) -> int:
-        """How many orders of the method a value is the mean of."""
-        return DRAWS if self.method.name == FLOOR else 1
-
     @cached_property
     def _kind(self) -> str:
         spec = json.dumps(METRICS.spec(self.metric), sort_keys=True)
@@ -308,13 +305,16 @@ class MeasuringTask:
 
 
 def document_tasks(
-    metrics: Mapping[str, AnyMetric], methods: Sequence[MethodScores], reverse: bool, precision: str
+    metrics: Mapping[str, AnyMetric], methods: Sequence[MethodScores], reverse: bool, precision: str, draws: int = DRAWS
 ) -> Iterator[MeasuringTask]:
-    """The tasks of the metrics that judge documents one by one; with `reverse` also of reversed orders."""
+    """The tasks of the metrics that judge documents one by one; with `reverse` also of reversed orders.
+
+    The floor is the mean of so many `draws`.
+    """
     for name, metric in metrics.items():
         for method in [] if isinstance(metric, CorpusMetric) else methods:
             if (method.name == MODEL) == (metric.subject == "model"):
-                yield MeasuringTask(name, metric, method, "given", precision)
+                yield MeasuringTask(name, metric, method, "given", precision, draws if method.name == FLOOR else 1)
                 if reverse and metric.ranks and method.name != FLOOR:
                     yield MeasuringTask(name, metric, method, "reversed", precision)
 

@@ -229,8 +229,11 @@ def model_folder(out: str | PathLike[str], objective: str, seed: int) -> Path:
 
 
 def audit_folder(model: Model, examples: Dataset, methods: str, metrics: str, out: Path, watch: Watch) -> Audit:
-    """Audit one of several models that are compared: without times and reversed orders, which say nothing of that."""
-    return audit(model, examples, methods, metrics, out=out, timed=0, reverse=False, watch=watch)
+    """Audit one of several models that are compared: without times and reversed orders, which say nothing of that.
+
+    One draw is enough for the floor: no method of a single model is held against it, and seeds and documents are many.
+    """
+    return audit(model, examples, methods, metrics, out=out, timed=0, reverse=False, draws=1, watch=watch)
 
 
 def _record(data: str, model: str, dev: str | None, schedule: Schedule, settings: Mapping[str, Any]) -> ChoiceRecord:
