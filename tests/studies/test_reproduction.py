@@ -232,7 +232,9 @@ def test_the_parts_of_a_data_set_are_drawn_once_and_equally_by_class(done):
 def test_the_tables_are_written(done):
     folder, found = done
     tables = folder.parent / "tables"
-    assert {path.name for path in tables.iterdir()} == {"small-smoke.md", "small-smoke.json", "small-smoke.parquet"}
+    assert {path.name for path in tables.iterdir()} == {
+        f"small-smoke.{ending}" for ending in ("md", "json", "html", "parquet")
+    }
     assert (tables / "small-smoke.md").read_text() == markdown(found)
     assert json.loads((tables / "small-smoke.json").read_text()) == json.loads(json.dumps(as_json(found)))
     assert not (folder / "small-smoke.md").exists()

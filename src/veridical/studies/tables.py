@@ -11,6 +11,7 @@ from typing import Any
 from veridical.audits.statistics.findings import plain
 from veridical.audits.statistics.summary import turned_around
 from veridical.core.storage import write_json, write_text
+from veridical.studies.page import List, write_study_page
 from veridical.studies.results import Line, Results
 
 _COLUMNS = (
@@ -39,12 +40,15 @@ def markdown(results: Results) -> str:
 
 def in_short(results: Results) -> str:
     """How often each variant did better or worse, what the paper says, and what is still missing."""
-    parts = [
+    return "\n\n".join("\n".join([title, "", *(f"- {row}" for row in rows)]) for title, rows in _lists(results) if rows)
+
+
+def _lists(results: Results) -> list[List]:
+    return [
         ("Methods and places in which a variant differs from what it is compared with:", _counts(results.lines)),
         ("Beside the published figures, which are of other models and more data:", _beside(results.lines)),
         ("Not finished, so these tables are of a part of the study. Still missing:", results.missing),
     ]
-    return "\n\n".join("\n".join([title, "", *(f"- {row}" for row in rows)]) for title, rows in parts if list(rows))
 
 
 def as_json(results: Results) -> dict[str, Any]:
@@ -54,9 +58,10 @@ def as_json(results: Results) -> dict[str, Any]:
 
 
 def write_tables(results: Results, folder: str | PathLike[str]) -> None:
-    """Write the tables of a study."""
+    """Write the tables of a study, and its page."""
     write_text(table_file(results, folder), markdown(results))
     write_json(table_file(results, folder).with_suffix(".json"), as_json(results))
+    write_study_page(results, _lists(results), table_file(results, folder).with_suffix(".html"))
 
 
 def table_file(results: Results, folder: str | PathLike[str]) -> Path:
