@@ -2,8 +2,9 @@
 
 from veridical.studies.regex import REGEX
 from veridical.studies.saloss import SALOSS
+from veridical.studies.scc import SCC
 from veridical.studies.study import Figure, Look, Preset, Sizes, Study, StudyData, Variant
 
-STUDIES: dict[str, Study] = {study.name: study for study in (SALOSS, REGEX)}
+STUDIES: dict[str, Study] = {study.name: study for study in (SALOSS, REGEX, SCC)}
 
 __all__ = ["STUDIES", "Figure", "Look", "Preset", "Sizes", "Study", "StudyData", "Variant"]

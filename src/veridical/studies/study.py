@@ -34,8 +34,9 @@ class Sizes:
 class StudyData:
     """A data set in a study: what models are trained on, and which of its examples they are audited on.
 
-    `name` is how tables call it, `data` is what it is loaded by. `variants` are the ways to train that are tried on it,
-    by their names in the study; without a list, all of them. `documents` says for a look of the study how many
+    `name` is how tables call it, `data` is what it is loaded by; `sources` names other data for a split that this does
+    not have. `variants` are the ways to train that are tried on it, by their names in the study; without a list, all of
+    them. `documents` says for a look of the study how many
     examples of the test split are looked at, the first ones; without a number, all of them. `elsewhere` names other
     data that the same models are looked at on without more training. `ratio` is the share of a text that its rationales
     keep; without one no classifier is trained on rationales. `settings` are of the model, as `max_length`. `model` and
@@ -45,6 +46,7 @@ class StudyData:
     name: str
     data: str
     sizes: Sizes | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
     variants: tuple[str, ...] = ()
     documents: Mapping[str, int] = field(default_factory=dict)
     elsewhere: Mapping[str, str] = field(default_factory=dict)
@@ -203,6 +205,7 @@ def written_data_set(data_set: StudyData) -> str:
         equally = ", equally by class for training" if data_set.sizes.balanced else ""
         told = [f"at most {sizes} texts drawn from train, dev and test of {data_set.data}{equally}"]
     told += [f"{count} test documents for {look}" for look, count in data_set.documents.items()] or ["all of test"]
+    told += [f"{split} from {data}" for split, data in data_set.sources.items()]
     told += [f"elsewhere {data}" for data in data_set.elsewhere.values()]
     told += [f"rationales of {data_set.ratio:.0%}"] if data_set.ratio else []
     told += [f"{name} {value}" for name, value in data_set.settings.items()]
@@ -221,15 +224,17 @@ def written_data_set(data_set: StudyData) -> str:
 
 def data_of(data_set: StudyData, folder: Path) -> str:
     """The name that loads a data set of a study; drawn parts are written to the folder once."""
-    if data_set.sizes is None:
+    sizes = data_set.sizes
+    if sizes is None and not data_set.sources:
         return data_set.data
-    for split, count in (("train", data_set.sizes.train), ("dev", data_set.sizes.dev), ("test", data_set.sizes.test)):
+    counts = (sizes.train, sizes.dev, sizes.test) if sizes else (None, None, None)
+    for split, count in zip(("train", "dev", "test"), counts, strict=True):
         goal = folder / f"{split}.jsonl"
         if not goal.exists():
             goal.parent.mkdir(parents=True, exist_ok=True)
-            whole = load(in_split(data_set.data, split))
+            whole = load(data_set.sources.get(split) or in_split(data_set.data, split))
             with text_file(goal) as file:
-                file.writelines(_line(example) for example in _drawn(whole, split, count, data_set.sizes))
+                file.writelines(_line(example) for example in _drawn(whole, split, count, sizes))
     return str(folder)
 
 
@@ -238,7 +243,9 @@ def first(name: str, split: str, count: int | None) -> str:
     return in_split(name, split) + ("" if count is None else f"[:{count}]")
 
 
-def _drawn(whole: Dataset, split: str, count: int, sizes: Sizes) -> Sequence[Example]:
+def _drawn(whole: Dataset, split: str, count: int | None, sizes: Sizes | None) -> Sequence[Example]:
+    if sizes is None or count is None:
+        return whole.examples
     drawn = select(whole, f"{len(whole)}@0").examples
     if not (sizes.balanced and split == "train"):
         return drawn[:count]
