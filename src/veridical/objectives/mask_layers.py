@@ -18,7 +18,7 @@ from veridical.masking import Case, Engine
 from veridical.models import Ability, Classifier, Output, Rows
 from veridical.models.classifier import average_windows
 from veridical.objectives.base import CrossEntropy, Objective, plain_loss
-from veridical.objectives.contrast import alike_labels, contrastive, three_anchors
+from veridical.objectives.contrast import Reduction, alike_labels, contrastive, three_anchors
 from veridical.objectives.portion import mean_over_examples
 
 _AT_ONCE = 512
@@ -229,12 +229,19 @@ class MaskTraining(Objective):
         """What decisions about masked texts should be: the gold labels."""
         return classifier.gold(examples)
 
-    def contrasted(self, case: Case, outputs: Sequence[Output], temperature: float, normalise: bool) -> Tensor:
+    def contrasted(
+        self,
+        case: Case,
+        outputs: Sequence[Output],
+        temperature: float = 1.0,
+        normalise: bool = True,
+        reduction: Reduction = "mean",
+    ) -> Tensor:
         """The contrastive loss of what the head reads of texts, their foregrounds and, as third, their backgrounds."""
         vectors = [output.pooled for output in outputs if output.pooled is not None]
         gold = case.gold[case.batch.rows.owner]  # windows of a long text are of its class, too
         belong = three_anchors(alike_labels(gold.to(vectors[0].device)), background=len(vectors) == 3)
-        return contrastive(torch.cat(vectors), belong, temperature, normalise=normalise)
+        return contrastive(torch.cat(vectors), belong, temperature, normalise, reduction)
 
 
 def _figures(classifier: Classifier, logits: Tensor, gold: Tensor) -> dict[str, float]:

@@ -52,7 +52,9 @@ class VMask(DrawnMask):
         return VMaskLayer(size, states, self.width, seed=self.seed, every_layer=self.every_layer)
 
     def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> VMaskTraining:
-        return VMaskTraining(self, layer, frozen=making_embeddings(classifier, examples) if self.freeze else frozenset())
+        return VMaskTraining(
+            self, layer, frozen=making_embeddings(classifier, examples) if self.freeze else frozenset()
+        )
 
 
 def making_embeddings(classifier: Classifier, examples: Sequence[Example]) -> frozenset[str]:
@@ -87,5 +89,5 @@ class VMaskTraining(MaskTraining):
         if asked.entropy:
             terms["entropy"] = asked.entropy * self.clock.weight(asked.anneal) * entropy
         if asked.contrast:
-            terms["contrast"] = asked.contrast * self.contrasted(case, [case.output, front], 1.0, normalise=True)
+            terms["contrast"] = asked.contrast * self.contrasted(case, [case.output, front])
         return terms

@@ -121,7 +121,9 @@ def fit(
         trainer.restore_best(folder)
     trainee.parts.eval()
     figures, history = _best_figures(trainer), tuple(dict(line) for line in trainer.state.log_history)
-    after = [diverged(history), at_chance(classifier, figures, dev, schedule, len(examples))]
+    after = [diverged(history)]
+    if best_by(objective, classifier) is None:  # else it is not the head that the objective wants to be good
+        after.append(at_chance(classifier, figures, dev, schedule, len(examples)))
     return Fitted(figures, history, last.step, objective, (*notes, *filter(None, after)))
 
 

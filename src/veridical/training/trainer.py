@@ -19,10 +19,10 @@ from veridical.core.values import IMAGE, Example
 from veridical.masking import Case, Engine
 from veridical.models import Batch
 from veridical.models.transformer import Transformer
-from veridical.objectives.base import Objective, figures_of, forward, frozen_by, modules_in, parts_of, tell_epoch
+from veridical.objectives.base import Objective, forward, frozen_by, modules_in, parts_of, tell_epoch
 from veridical.training.checkpoints import written
-from veridical.training.evaluation import compared
-from veridical.training.processes import from_first, gathered, predict_together
+from veridical.training.evaluation import compared, own_figures
+from veridical.training.processes import gathered, predict_together
 
 
 class WatchCallback(TrainerCallback):
@@ -150,8 +150,7 @@ class Trainee(nn.Module):
     def figures(self, examples: Sequence[Example]) -> dict[str, float]:
         """The figures of the classifier and of the objective on some examples, the same in all processes."""
         self.parts.eval()  # the trainer switches them back before its next step
-        with torch.no_grad():
-            own = from_first(lambda: figures_of(self.objective, self.classifier, examples))
+        own = own_figures(self.classifier, self.objective, examples)
         found = compared(self.classifier, predict_together(self.classifier, examples, Engine()), examples)
         if shared := sorted(found.keys() & own.keys()):
             name = type(self.objective).__name__
