@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from veridical.core.component import Count, Positive, Seed, Weight, option
-from veridical.core.errors import UsageError
+from veridical.core.errors import InputError, UsageError
 from veridical.core.values import Example
 from veridical.data import load
 from veridical.data.dataset import Chance
@@ -50,6 +50,11 @@ class Usual:
         """Of what enters the first layer at the words of some examples."""
         with torch.no_grad(), classifier.evaluating():
             every = torch.cat([_words_of(classifier, example) for example in examples])  # [N, d]
+        if not len(every):
+            raise InputError(
+                f"{len(examples)} texts have no words at all, and should tell how embeddings usually are",
+                remedy="Give data with words in it.",
+            )
         return cls(every.mean(0), every.std(0, correction=0).clamp(min=_LEAST_SPREAD))
 
     def standard(self, embeds: Tensor) -> Tensor:
