@@ -12,11 +12,12 @@ from veridical.audits.plan import plan
 from veridical.core.errors import UnsupportedError, UsageError
 from veridical.data import load
 from veridical.explainers import EXPLAINERS
-from veridical.explainers.mask_layers import IBALayer, L2XLayer, SCCLayer, VMaskLayer, information
+from veridical.explainers.iba import IBALayer, information
+from veridical.explainers.mask_layers import L2XLayer, SCCLayer, VMaskLayer
 from veridical.masking import Case
 from veridical.metrics import METRICS
 from veridical.models import Classifier
-from veridical.objectives import OBJECTIVES, SCC, CrossEntropy, SimCSE, VMask
+from veridical.objectives import L2X, OBJECTIVES, SCC, CrossEntropy, VMask
 from veridical.objectives.base import forward, prepare
 from veridical.objectives.mask_layers import Clock, concrete, hardened, negative_entropy, relaxed, some_of
 from veridical.run.explain import explain
@@ -24,6 +25,7 @@ from veridical.run.train import train
 from veridical.testing import image_classifier, pair_classifier, text_classifier
 from veridical.testing.families import FAMILIES, family
 from veridical.training import Schedule
+from veridical.training.trainer import Trainee
 
 NAMES = ("scc", "vmask", "l2x", "iba")
 M = torch.tensor([0.9, 0.2, 0.5], dtype=torch.double)
@@ -87,7 +89,7 @@ def test_some_words_of_l2x(temperature, expected):
     ],
 )
 def test_information_in_nats(kept, standard, nats):
-    found = information(torch.tensor([[kept]]).double(), torch.full((1, 1, 1), float(standard)).double())
+    found = information(torch.tensor([kept]).double().logit(), torch.tensor([standard]).double())
     assert found.item() == pytest.approx(nats, abs=1e-5)
 
 
@@ -142,21 +144,49 @@ def test_other_encoders(kind, name):
     assert all(torch.isfinite(term) for term in terms.values())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_gradients_reach_the_layer_and_the_model(name):
-    classifier, examples = text_classifier()
-    terms, ready = step(OBJECTIVES.create(name), classifier, examples)
-    sum(terms.values()).backward()
-    assert any(weight.grad is not None and weight.grad.abs().sum() > 0 for weight in classifier.model.parameters())
-    assert all(weight.grad is not None for weight in ready.layer.network.parameters())
+def reached(objective, classifier, examples):
+    """The weights, by name, that a training step has gradients for."""
+    trainee = Trainee(classifier, prepare(objective, classifier, examples))
+    with trainee.holding():
+        trainee(classifier.encode(examples))["loss"].backward()
+    found = {name for name, weight in trainee.named_parameters() if weight.grad is not None}
+    classifier.model.zero_grad(set_to_none=True)
+    return found, trainee
 
 
-def test_frozen_embeddings_learn_nothing():
+MODEL, EMBEDDINGS = {name for name, _ in text_classifier()[0].model.named_parameters()}, "bert.embeddings."
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["scc", "scc(detach=true)", "scc(contrast=0)", "vmask", "vmask(preset=e-varm)", "l2x", "iba", "simcse"],
+)
+def test_gradients_reach_the_layer_and_the_model(written):
     classifier, examples = text_classifier()
-    terms, _ = step(VMask(freeze=True), classifier, examples)
-    sum(terms.values()).backward()
-    assert classifier.model.get_input_embeddings().weight.grad is None
-    assert classifier.model.base_model.encoder.layer[0].attention.self.query.weight.grad is not None
+    found, trainee = reached(OBJECTIVES.create(written), classifier, examples)
+    own = {f"parts.{name}" for name, _ in trainee.parts.named_parameters()}
+    assert own
+    assert found == own | {f"model.{name}" for name in MODEL}
+
+
+def test_gradients_spare_what_is_frozen():
+    classifier, examples = text_classifier()
+    frozen = {f"model.{name}" for name in MODEL if name.startswith(EMBEDDINGS)}
+    # With the plain loss of whole texts, and layers that read hidden states, there are other ways to the embeddings.
+    for written in ("vmask(freeze=true)", "vmask(freeze=true, ce_full=1.0, every_layer=true, contrast=0.1)"):
+        found, trainee = reached(OBJECTIVES.create(written), classifier, examples)
+        everything = {name for name, _ in trainee.named_parameters()}
+        assert found == everything - frozen
+    assert all(weight.requires_grad for weight in classifier.model.parameters())
+
+
+def test_a_finished_model_learns_nothing():
+    classifier, examples = text_classifier()
+    classifier.has_new_head = False
+    found, trainee = reached(L2X(mode="posthoc"), classifier, examples)
+    assert found == {f"parts.{name}" for name, _ in trainee.parts.named_parameters()}
+    assert len(trainee.parts) == 2  # the selector, and a predictor that is not the model
+    assert not {id(weight) for weight in trainee.parts.parameters()} & {id(each) for each in trainee.model.parameters()}
 
 
 def test_hidden_states_without_gradients():
@@ -239,16 +269,6 @@ def test_a_mask_that_keeps_everything_is_plain_training(monkeypatch):
     for (name, weight), twin in zip(classifier.model.named_parameters(), other.model.parameters(), strict=True):
         if twin.grad is not None:
             torch.testing.assert_close(weight.grad, twin.grad, msg=name)
-
-
-def test_views_agree_without_dropout():
-    classifier, examples = text_classifier()
-    no_dropout(classifier)
-    terms, _ = step(SimCSE(weight=1.0), classifier, examples)
-    views = classifier.forward(classifier.encode(examples), pooled=True).pooled
-    alike = torch.nn.functional.normalize(views, dim=1) @ torch.nn.functional.normalize(views, dim=1).T / 0.05
-    expected = torch.nn.functional.cross_entropy(alike, torch.arange(len(examples)))
-    assert terms["views"].item() == pytest.approx(expected.item(), abs=1e-5)
 
 
 DATA = "planted(train=400, length=8, seed=1)"

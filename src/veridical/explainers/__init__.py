@@ -6,11 +6,12 @@ from veridical.explainers.base import Explainer, Random, Scores
 from veridical.explainers.deep_lift import DeepLift
 from veridical.explainers.deep_shap import DeepSHAP
 from veridical.explainers.gradients import Gradient, InputXGradient
+from veridical.explainers.iba import IBALayer, IBAPerSample
 from veridical.explainers.integrated_gradients import IntegratedGradients
 from veridical.explainers.kernel_shap import KernelShap
 from veridical.explainers.lime import Lime
 from veridical.explainers.lrp import LRP
-from veridical.explainers.mask_layers import IBALayer, L2XLayer, MaskLayer, SCCLayer, VMaskLayer
+from veridical.explainers.mask_layers import L2XLayer, MaskLayer, SCCLayer, VMaskLayer
 from veridical.explainers.occlusion import Occlusion
 from veridical.models import Ability
 
@@ -36,6 +37,7 @@ EXPLAINERS: Registry[Explainer] = Registry(
         "vmask": VMaskLayer,
         "l2x": L2XLayer,
         "iba": IBALayer,
+        "iba-per-sample": IBAPerSample,
     },
     required=("needs", "passes", "scores"),
     abilities=Ability,
@@ -52,6 +54,7 @@ __all__ = [
     "Explainer",
     "Gradient",
     "IBALayer",
+    "IBAPerSample",
     "InputXGradient",
     "IntegratedGradients",
     "KernelShap",

@@ -18,7 +18,11 @@ from veridical.masking.case import Pieces
 from veridical.models import Ability, Output, Rows
 from veridical.models.weights import Learned
 
-_MEANING = "The probability that the word is kept, by the layer that was trained with the model. Never negative."
+_MEANING = "The probability that the word is kept, by the layer trained with the model. Never negative."
+
+PIECES_OF_A_MASK = (
+    "How a word's score is made from those of its pieces; probabilities do not add up, so it is the mean."
+)
 
 _WEAKNESS = (
     "It says what the training that it went through found, for texts like those of that training; it says the same for "
@@ -37,9 +41,7 @@ class MaskLayer(Learned, Explainer):
     size: Count = option(64, "How many numbers a hidden state of the model has.")
     states: Count = option(3, "How many hidden states the model has: one for each layer, and the embeddings.")
     width: Count = option(100, "How many units the hidden layer of the network has.")
-    pieces: Pieces = option(
-        "mean", "How a word's score is made from those of its pieces; probabilities do not add up, so it is the mean."
-    )
+    pieces: Pieces = option("mean", PIECES_OF_A_MASK)
     seed: Seed = option(0, "Seed of the network's first weights.")
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.HIDDEN})
     cost: ClassVar[str] = "a small network; its states are those of the prediction"
@@ -102,9 +104,7 @@ class SCCLayer(MaskLayer):
     """The probability that a token is kept, by a sparse coding layer over all hidden states of the model."""
 
     separate: bool = option(False, "Give each hidden state maps of its own; by default all share one pair of maps.")
-    meaning: ClassVar[str] = (
-        "The probability that the word is kept, by the layer trained with the model. Never negative."
-    )
+    meaning: ClassVar[str] = _MEANING
 
     def build(self) -> nn.Module:
         return SparseCoding(self.size, self.states, self.width, self.separate)
@@ -131,9 +131,7 @@ class VMaskLayer(MaskLayer):
     """The probability that a token is kept, by a network over its embedding (Chen and Ji 2020, VMASK)."""
 
     every_layer: bool = option(False, "Read the hidden states of all layers, as E-VarM does.")
-    meaning: ClassVar[str] = (
-        "The probability that the word is kept, by the layer trained with the model. Never negative."
-    )
+    meaning: ClassVar[str] = _MEANING
 
     def build(self) -> nn.Module:
         return TwoLayers(self.size, self.states if self.every_layer else 1, self.width)
@@ -155,49 +153,3 @@ class L2XLayer(MaskLayer):
         logits = self.logits(hidden)
         words = functional.pad(words, (0, logits.shape[1] - words.shape[1]), value=False).to(logits.device)
         return logits.masked_fill(~words, -torch.inf).softmax(-1).nan_to_num()
-
-
-class Bottleneck(TwoLayers):
-    """Two layers whose last bias lets nearly everything through, and what embeddings are like on average."""
-
-    mean: Tensor
-    spread: Tensor
-
-    def __init__(self, size: int, width: int) -> None:
-        super().__init__(size, 1, width, bias=LIMIT)
-        self.register_buffer("mean", torch.zeros(size))
-        self.register_buffer("spread", torch.ones(size))
-
-
-LIMIT = 5.0
-"""The largest logit of what is let through: beyond, nothing is learned any more."""
-
-
-@dataclass(frozen=True)
-class IBALayer(MaskLayer):
-    """The information about each token that is let through a bottleneck, in nats (Schulz et al. 2020, IBA)."""
-
-    meaning: ClassVar[str] = "How many nats about the word are let through the bottleneck. Never negative."
-
-    def build(self) -> nn.Module:
-        return Bottleneck(self.size, self.width)
-
-    def logits(self, hidden: Sequence[Tensor]) -> Tensor:
-        return super().logits(hidden).clamp(-LIMIT, LIMIT)
-
-    def importance(self, hidden: Sequence[Tensor], words: Tensor) -> Tensor:
-        return information(self.logits(hidden).sigmoid(), self.standard(hidden[0])).sum(-1)
-
-    def standard(self, embeds: Tensor) -> Tensor:
-        """Embeddings [R, T, d] as distances from their mean, in standard deviations."""
-        network = self.network
-        assert isinstance(network, Bottleneck)
-        return (embeds - network.mean.to(embeds)) / network.spread.to(embeds)
-
-
-def information(kept: Tensor, standard: Tensor) -> Tensor:
-    """How many nats about each number [R, T, d] are left when a share [R, T] of it is kept and the rest is noise."""
-    kept = kept[..., None]
-    rest = (1 - kept) ** 2
-    # The divergence of N(kept x, rest) from N(0, 1), x being the number in standard deviations.
-    return -0.5 * (1 + rest.log() - (kept * standard) ** 2 - rest)

@@ -151,6 +151,13 @@ class Output:
         pooled = None if self.pooled is None else self.pooled[which]
         return Output(self.logits[which], cut(self.attentions), cut(self.hidden), self.local, readers, pooled)
 
+    @property
+    def head_state(self) -> Tensor:
+        """The last hidden state that the head reads, [B, d]: the first token's, or the mean over readers."""
+        assert self.hidden is not None
+        last = self.hidden[-1]
+        return last[:, 0] if self.readers is None else (last * self.readers.to(last)[..., None]).sum(1)
+
     def as_read(self, weights: Tensor) -> Tensor:
         """What the head's vector attends to in a layer, [B, H, T]: the first token's row, or the mean over readers."""
         if self.readers is None:

@@ -163,7 +163,8 @@ def saved_settings(source: str) -> dict[str, Any]:
         raise ModelError(f"{path} is damaged: {error}", remedy=_again) from error
     if not isinstance(settings, dict):
         raise ModelError(f"{path} is damaged: it holds no settings", remedy=_again)
-    return {name: value for name, value in settings.items() if name != "kind"}
+    told = {"kind", "units"} if settings.get("kind") == ImageClassifier.kind else {"kind"}  # an image has but patches
+    return {name: value for name, value in settings.items() if name not in told}
 
 
 def training_data(source: str) -> str | None:
@@ -182,7 +183,6 @@ def _from_folder(source: str, settings: dict[str, Any]) -> Classifier:
     model = load_model(source, config, new_head=False)
     if is_image(config):
         saved = {**_pixel_settings(source), **saved}
-        saved.pop("units", None)
     tokenizer = None if is_image(config) else load_tokenizer(source)
     try:
         classifier = wrap(model, tokenizer, **saved)

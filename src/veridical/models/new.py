@@ -13,6 +13,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import (
     BertConfig,
     BertForSequenceClassification,
+    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     ViTConfig,
@@ -23,7 +24,7 @@ from veridical.core.errors import UsageError
 from veridical.core.model_names import check_new
 from veridical.core.values import IMAGE, Example, Image
 from veridical.models.architecture import MULTI_LABEL
-from veridical.models.loader import load_config, load_model, load_tokenizer, wrap
+from veridical.models.loader import load_config, load_model, load_tokenizer, saved_settings, wrap
 from veridical.models.text_rows import texts_of
 from veridical.models.transformer import Transformer
 
@@ -123,9 +124,11 @@ def _split(text: str) -> list[tuple[str, tuple[int, int]]]:
 def start(
     model: str, examples: Sequence[Example], labels: Sequence[str], seed: int = 0, **settings: Any
 ) -> Transformer:
-    """A classifier with a new head for these labels (none: regression), ready to be trained on such examples.
+    """A classifier with a head for these labels (none: regression), ready to be trained on such examples.
 
-    Where the examples' labels are lists, an example may have any number of them.
+    The head is new, unless the model is a classifier of the same labels: that one is trained further, with its order of
+    labels and, where nothing else is said, its settings. Where the examples' labels are lists, an example may have any
+    number of them.
     """
     check_new(model)
     several = any(isinstance(example.label, tuple) for example in examples)
@@ -133,15 +136,27 @@ def start(
         return _start_tiny(examples, labels, seed, several, settings)
     source = str(embedded_folder()) if model == "embedded" else model
     config = load_config(source)
-    for key, value in label_names(labels, several).items():
-        setattr(config, key, value)
+    goes_on = _decides(config, labels, several)
+    if goes_on:
+        settings = {**saved_settings(source), **settings}
+    else:
+        for key, value in label_names(labels, several).items():
+            setattr(config, key, value)
     with torch.random.fork_rng():
         torch.manual_seed(seed)  # the head is drawn at random
         network = load_model(source, config, new_head=True)
     if network.dtype.itemsize < 4:
         network = network.float()  # steps are too small for weights of half precision, and float16 overflows
     tokenizer = {} if IMAGE in examples[0].inputs else {"tokenizer": load_tokenizer(source)}
-    return _begun(wrap(network, **tokenizer, **settings))
+    return _begun(wrap(network, **tokenizer, **settings), has_new_head=not goes_on)
+
+
+def _decides(config: PretrainedConfig, labels: Sequence[str], several: bool) -> bool:
+    """Whether a model is a classifier of these labels already: its head is saved with it, for the same kind of task."""
+    if not any("Classification" in name for name in config.architectures or ()):
+        return False
+    same_kind = (config.problem_type == MULTI_LABEL) == several
+    return same_kind and set(labels) == (set(config.id2label.values()) if config.num_labels > 1 else set())
 
 
 def embedded_folder() -> Path:
@@ -158,16 +173,17 @@ def _start_tiny(
     examples: Sequence[Example], labels: Sequence[str], seed: int, several: bool, settings: dict[str, Any]
 ) -> Transformer:
     if IMAGE in examples[0].inputs:
-        return wrap(tiny_image_model(examples, labels, seed, several), **settings)
+        return _begun(wrap(tiny_image_model(examples, labels, seed, several), **settings))
     tokenizer = tiny_tokenizer(tiny_texts(examples))
     return _begun(wrap(tiny_text_model(len(tokenizer), labels, seed, several), tokenizer, **settings))
 
 
-def _begun(classifier: Transformer) -> Transformer:
+def _begun(classifier: Transformer, has_new_head: bool = True) -> Transformer:
     """The classifier, which knows what of its encoder nobody has trained yet: a pooler whose biases are all 0.
 
     Sentence encoders carry such a pooler along and never use it, and where a folder has none, a new one is drawn.
     """
+    classifier.has_new_head = has_new_head
     pooler = {name: values for name, values in classifier.model.named_parameters() if ".pooler." in name}
     biases = [values for name, values in pooler.items() if name.endswith("bias")]
     if biases and not any(values.any() for values in biases):

@@ -67,10 +67,12 @@ class Transformer(Classifier):
     Several threads may use one classifier: whoever changes the model's mode, hooks, attention or weights for a while
     holds its lock meanwhile, so that the others wait.
 
-    `untrained` are the weights of the encoder, by name, that start as untrained as the head of a new classifier.
+    `has_new_head` says that the head starts at random, and `untrained` are the weights of the encoder, by name, that
+    start as untrained as such a head.
     """
 
     provides = TRANSFORMER
+    has_new_head = False
     untrained: frozenset[str] = frozenset()
 
     def __init__(

@@ -70,6 +70,18 @@ class Objective(Component):
         return None
 
     @property
+    def frozen(self) -> frozenset[str]:
+        """The model's weights, by name, that stay as they are while it is trained: neither steps nor decay move them.
+
+        Asked of the objective that `prepared` gives.
+        """
+        return frozenset()
+
+    def best_by(self, classifier: Classifier) -> str | None:
+        """The dev figure that the best checkpoint is kept by, unless the schedule says; None: that of the model."""
+        return None
+
+    @property
     def explainers(self) -> Mapping[str, Explainer]:
         """What it leaves behind when it has been trained: explainers by name, which are saved below the model."""
         return MappingProxyType({})
@@ -107,6 +119,18 @@ def tell_epoch(objective: Objective, epoch: int, epochs: float) -> None:
 def figures_of(objective: Objective, classifier: Classifier, examples: Sequence[Example]) -> dict[str, float]:
     """An objective's own figures on some examples."""
     found: dict[str, float] = getattr(objective, "evaluate", lambda *_: {})(classifier, examples)
+    return found
+
+
+def frozen_by(objective: Objective) -> frozenset[str]:
+    """The model's weights that an objective leaves as they are."""
+    found: frozenset[str] = getattr(objective, "frozen", frozenset())
+    return found
+
+
+def best_by(objective: Objective, classifier: Classifier) -> str | None:
+    """The dev figure by which an objective wants the best checkpoint kept, if it says."""
+    found: str | None = getattr(objective, "best_by", lambda _: None)(classifier)
     return found
 
 
@@ -178,6 +202,13 @@ class Sum(Objective):
     def begin_epoch(self, epoch: int, epochs: float) -> None:
         for part in self.parts:
             tell_epoch(part, epoch, epochs)
+
+    @property
+    def frozen(self) -> frozenset[str]:
+        return frozenset().union(*map(frozen_by, self.parts))
+
+    def best_by(self, classifier: Classifier) -> str | None:
+        return next((found for part in self.parts if (found := best_by(part, classifier)) is not None), None)
 
     @property
     def explainers(self) -> Mapping[str, Explainer]:

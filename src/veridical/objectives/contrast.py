@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+Reduction = Literal["mean", "sum"]
 
-def contrastive(vectors: Tensor, belong: Tensor, temperature: float, normalise: bool = True) -> Tensor:
+
+def contrastive(
+    vectors: Tensor, belong: Tensor, temperature: float, normalise: bool = True, reduction: Reduction = "mean"
+) -> Tensor:
     """The supervised contrastive loss of vectors [N, d]; `belong` [N, N] weighs the positives of each (Khosla 2020).
 
     Each vector is compared with all others. One without any positive does not count; where none has one, the loss is 0.
@@ -20,7 +26,9 @@ def contrastive(vectors: Tensor, belong: Tensor, temperature: float, normalise: 
     positives = belong.sum(1)
     losses = -(belong * shares).sum(1) / positives.clamp(min=torch.finfo(vectors.dtype).tiny)
     losses = losses[positives > 0]
-    return losses.mean() if len(losses) else vectors.sum() * 0.0  # with a gradient, which is 0
+    if not len(losses):
+        return vectors.sum() * 0.0  # with a gradient, which is 0
+    return losses.mean() if reduction == "mean" else losses.sum()
 
 
 def alike_labels(gold: Tensor) -> Tensor:

@@ -18,10 +18,12 @@ from veridical.masking import Case, Engine
 from veridical.models import Ability, Classifier, Output, Rows
 from veridical.models.classifier import average_windows
 from veridical.objectives.base import CrossEntropy, Objective, plain_loss
-from veridical.objectives.contrast import alike_labels, contrastive, three_anchors
+from veridical.objectives.contrast import Reduction, alike_labels, contrastive, three_anchors
 from veridical.objectives.portion import mean_over_examples
 
 _AT_ONCE = 512
+
+MASKED_LOSS, MASKED_ACCURACY = "masked_loss", "masked_accuracy"
 
 Anneal = Literal["epochs", "training"]
 """Whether a weight falls with each epoch as published, or over this training, however long it is."""
@@ -72,6 +74,9 @@ class MaskObjective(Objective):
 
     special: bool = option(False, "Let special tokens be masked, too.")
     ce_full: Weight = option(0.0, "The weight of the plain loss on the whole text.")
+    best_masked: bool = option(
+        False, "Keep the checkpoint that decides best with the mask in place; by default the best one without it."
+    )
     width: Count = option(100, "How many units the hidden layer of the network has.")
     rate: Positive | None = option(None, "The learning rate of the layer; none: that of the model's head.")
     seed: Seed = option(0, "Seed of the layer's first weights.")
@@ -155,6 +160,11 @@ class MaskTraining(Objective):
     def rate(self) -> float | None:
         return self.settings.rate
 
+    def best_by(self, classifier: Classifier) -> str | None:
+        if not self.settings.best_masked:
+            return None
+        return MASKED_LOSS if classifier.is_regression else MASKED_ACCURACY
+
     @property
     def explainers(self) -> Mapping[str, Explainer]:
         return {self.settings.name: self.layer}
@@ -196,35 +206,51 @@ class MaskTraining(Objective):
         return self.masked(logits.sigmoid(), self.words(rows, logits.shape[1]))
 
     def evaluate(self, classifier: Classifier, examples: Sequence[Example]) -> dict[str, float]:
-        """How good the model is when it reads texts through its layer."""
+        """How good decisions are when texts are read through the layer."""
+        reader = self.reader(classifier)
 
         def through(rows: Rows) -> Tensor:
             hidden = classifier.run(rows, hidden=True).hidden
             assert hidden is not None
-            return classifier.run(rows, enter=self.tested(rows, hidden)).logits
+            return reader.run(rows, enter=self.tested(rows, hidden)).logits
 
         found, engine = [], Engine()
         for start in range(0, len(examples), _AT_ONCE):
             batch = classifier.encode(examples[start : start + _AT_ONCE])
             logits = engine.run(classifier, batch.rows, torch.arange(len(batch.rows)), through)
             found.append(average_windows(logits, batch.rows.owner, len(batch)))
-        return _figures(classifier, torch.cat(found), classifier.gold(examples))
+        return _figures(classifier, torch.cat(found), self.aims(classifier, examples))
 
-    def contrasted(self, case: Case, outputs: Sequence[Output], temperature: float, normalise: bool) -> Tensor:
+    def reader(self, classifier: Classifier) -> Classifier:
+        """Who reads masked texts: the model itself."""
+        return classifier
+
+    def aims(self, classifier: Classifier, examples: Sequence[Example]) -> Tensor:
+        """What decisions about masked texts should be: the gold labels."""
+        return classifier.gold(examples)
+
+    def contrasted(
+        self,
+        case: Case,
+        outputs: Sequence[Output],
+        temperature: float = 1.0,
+        normalise: bool = True,
+        reduction: Reduction = "mean",
+    ) -> Tensor:
         """The contrastive loss of what the head reads of texts, their foregrounds and, as third, their backgrounds."""
         vectors = [output.pooled for output in outputs if output.pooled is not None]
         gold = case.gold[case.batch.rows.owner]  # windows of a long text are of its class, too
         belong = three_anchors(alike_labels(gold.to(vectors[0].device)), background=len(vectors) == 3)
-        return contrastive(torch.cat(vectors), belong, temperature, normalise=normalise)
+        return contrastive(torch.cat(vectors), belong, temperature, normalise, reduction)
 
 
 def _figures(classifier: Classifier, logits: Tensor, gold: Tensor) -> dict[str, float]:
     """How good decisions about masked texts are, and their loss; sets of labels have to be right as a whole."""
-    found = {"masked_loss": float(plain_loss(classifier, logits, gold))}
+    found = {MASKED_LOSS: float(plain_loss(classifier, logits, gold))}
     if classifier.is_regression:
         return found
     right = (classifier.chosen(logits) == gold.bool()).all(1) if gold.dim() == 2 else logits.argmax(1) == gold
-    return {**found, "masked_accuracy": float(right.float().mean())}
+    return {**found, MASKED_ACCURACY: float(right.float().mean())}
 
 
 def mean_of_words(case: Case, values: Tensor, words: Tensor) -> Tensor:

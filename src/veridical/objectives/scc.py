@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -13,6 +13,7 @@ from veridical.core.values import Example
 from veridical.explainers.mask_layers import MaskLayer, SCCLayer
 from veridical.masking import Case
 from veridical.models import Ability, Classifier, Output
+from veridical.objectives.contrast import Reduction
 from veridical.objectives.mask_layers import (
     DrawnMask,
     MaskTraining,
@@ -35,11 +36,14 @@ class SCC(DrawnMask):
     sparse: Weight = option(1.0, "The weight of the sparse loss; 0 is the published ablation without it.")
     contrast: Weight = option(0.1, "The weight of the contrastive loss; 0 is the published ablation without it.")
     background: bool = option(True, "Contrast with what was masked; without is the published ablation.")
-    reduction: Literal["mean", "sum"] = option(
+    reduction: Reduction = option(
         "mean",
         "The sparse loss of a text: the mean over its words, or their sum as the paper writes, which swamps all else.",
     )
     contrast_temperature: Positive = option(1.0, "What similarities are divided by in the contrastive loss.")
+    contrast_reduction: Reduction = option(
+        "mean", "The contrastive loss of a batch: the mean over its vectors, or their sum as the paper writes."
+    )
     normalise: bool = option(True, "Contrast vectors of length 1; the paper shows raw products.")
     detach: bool = option(False, "Let the layer learn from hidden states without changing them.")
     separate: bool = option(False, "Give each hidden state maps of its own; by default all share one pair of maps.")
@@ -77,7 +81,9 @@ class SCCTraining(MaskTraining):
         if asked.contrast:
             back = self._pass(case, 1 - mask, words) if asked.background else None
             outputs = [case.output, front, *([back] if back else [])]
-            found = self.contrasted(case, outputs, asked.contrast_temperature, asked.normalise)
+            found = self.contrasted(
+                case, outputs, asked.contrast_temperature, asked.normalise, asked.contrast_reduction
+            )
             terms["contrast"] = asked.contrast * found
         return terms
 

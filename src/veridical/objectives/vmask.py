@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
-from veridical.core.component import Weight, option
+from veridical.core.component import Presets, Weight, option
 from veridical.core.values import Example
 from veridical.explainers.mask_layers import MaskLayer, VMaskLayer
 from veridical.masking import Case
 from veridical.models import Ability, Classifier
+from veridical.models.transformer import Transformer
 from veridical.objectives.mask_layers import DrawnMask, MaskTraining, mean_of_words, negative_entropy
 
 
@@ -22,7 +24,10 @@ class VMask(DrawnMask):
 
     The loss is the plain one of the masked text, and the negative entropy of the mask, whose weight falls: at first all
     words should be as likely to stay as to go. One pass of the model in each step. It leaves the explainer `vmask`.
-    `every_layer` with a `contrast` of 0.1 is E-VarM.
+
+    The preset `ref_code` does what the published code does to a model that was trained before: embeddings stay as they
+    are, special tokens may be masked, and the best model is the one that is best with its mask. `e-varm` reads the
+    hidden states of all layers and adds a contrastive loss.
     """
 
     entropy: Weight = option(1.0, "The weight of the negative entropy of the mask, when training begins.")
@@ -30,6 +35,10 @@ class VMask(DrawnMask):
     contrast: Weight = option(0.0, "The weight of a contrastive loss of texts and masked texts, as SCC has.")
     freeze: bool = option(False, "Leave the embeddings as they are, as the published code does.")
     name: ClassVar[str] = "vmask"
+    presets: ClassVar[Presets] = {
+        "ref_code": {"freeze": True, "special": True, "best_masked": True},
+        "e-varm": {"every_layer": True, "contrast": 0.1},
+    }
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -43,7 +52,19 @@ class VMask(DrawnMask):
         return VMaskLayer(size, states, self.width, seed=self.seed, every_layer=self.every_layer)
 
     def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> VMaskTraining:
-        return VMaskTraining(self, layer)
+        return VMaskTraining(
+            self, layer, frozen=making_embeddings(classifier, examples) if self.freeze else frozenset()
+        )
+
+
+def making_embeddings(classifier: Classifier, examples: Sequence[Example]) -> frozenset[str]:
+    """The weights of a model, by name, that make what enters its first layer: those that it has a gradient by."""
+    assert isinstance(classifier, Transformer)
+    named = {name: values for name, values in classifier.model.named_parameters() if values.requires_grad}
+    hidden = classifier.forward(classifier.encode(examples[:1]), hidden=True).hidden
+    assert hidden is not None
+    found = torch.autograd.grad(hidden[0].sum(), list(named.values()), allow_unused=True)
+    return frozenset(name for name, gradient in zip(named, found, strict=True) if gradient is not None)
 
 
 @dataclass(frozen=True)
@@ -51,12 +72,12 @@ class VMaskTraining(MaskTraining):
     """The objective with the network that is trained."""
 
     settings: VMask
+    frozen: frozenset[str] = frozenset()
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         asked, rows, seen = self.settings, case.batch.rows, list[Tensor]()
 
         def enter(states: Tensor) -> Tensor:
-            states = states.detach() if asked.freeze else states
             hidden = case.output.hidden if asked.every_layer else [states] * self.layer.states
             logits = self.layer.logits(hidden or [])  # [R, T]
             seen.append(logits)
@@ -68,5 +89,5 @@ class VMaskTraining(MaskTraining):
         if asked.entropy:
             terms["entropy"] = asked.entropy * self.clock.weight(asked.anneal) * entropy
         if asked.contrast:
-            terms["contrast"] = asked.contrast * self.contrasted(case, [case.output, front], 1.0, normalise=True)
+            terms["contrast"] = asked.contrast * self.contrasted(case, [case.output, front])
         return terms

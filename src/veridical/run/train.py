@@ -22,7 +22,7 @@ from veridical.objectives import OBJECTIVES, Objective
 from veridical.run.folder import RunFolder, is_main
 from veridical.run.handle import versions
 from veridical.training.checkpoints import remove_checkpoints
-from veridical.training.evaluation import compared
+from veridical.training.evaluation import compared, own_figures
 from veridical.training.fit import check_classes, fit, save_trained
 from veridical.training.processes import predict_together
 from veridical.training.schedule import Schedule
@@ -72,7 +72,7 @@ def train(
         classifier.gold(test.examples)  # a label that it does not know is named now, not after the training
     with run.held(record):
         fitted = fit(classifier, loss, examples, held_out, folder, schedule, callbacks, watch)
-        figures = _tested(classifier, test, watch) if test else {}
+        figures = _tested(classifier, fitted.objective, test, watch) if test else {}
         if is_main():
             save_trained(classifier, fitted.objective, folder)
             history, notes = list(fitted.history), list(fitted.notes)
@@ -81,10 +81,14 @@ def train(
     return Trained(str(folder), fitted.dev, figures, fitted.resumed_from, notes=fitted.notes)
 
 
-def _tested(classifier: Classifier, test: Dataset, watch: Watch) -> dict[str, float]:
-    """The figures on the test split, which processes that train together share out among them."""
+def _tested(classifier: Classifier, objective: Objective, test: Dataset, watch: Watch) -> dict[str, float]:
+    """The figures on the test split, which processes that train together share out among them, and the objective's.
+
+    So a model that has a mask is tested in both ways: alone, and with its mask in place.
+    """
     engine = Engine(watch=lambda _rows: watch.check())
-    return compared(classifier, predict_together(classifier, test.examples, engine), test.examples)
+    found = compared(classifier, predict_together(classifier, test.examples, engine), test.examples)
+    return {**found, **own_figures(classifier, objective, test.examples)}
 
 
 def _splits(data: str, dev: str | None) -> tuple[Dataset, Dataset, Dataset | None]:

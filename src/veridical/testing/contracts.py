@@ -89,7 +89,10 @@ def check_objective(objective: Objective, sample: Callable[[], Sample] = text_cl
         assert value.dim() == 0, f"{name} is not a single number"
         assert torch.isfinite(value), f"{name} is {value}"
     torch.stack(list(terms.values())).sum().backward()  # type: ignore[no-untyped-call]
-    gradients = [values.grad for values in _parameters(classifier) if values.grad is not None]
+    own = [
+        values for module in modules_in(ready) for values in module.parameters()
+    ]  # a finished model may stay as it is
+    gradients = [values.grad for values in [*_parameters(classifier), *own] if values.grad is not None]
     assert gradients, "no weight has a gradient"
     assert all(torch.isfinite(gradient).all() for gradient in gradients), "a gradient is not finite"
     for module in modules_in(ready):

@@ -12,6 +12,8 @@ from torch.nn import functional
 from veridical.core.values import Example
 from veridical.masking import Engine
 from veridical.models import Classifier, Task
+from veridical.objectives.base import Objective, figures_of
+from veridical.training.processes import from_first
 
 _ONCE_IN_20 = 1.645  # standard deviations, on one side
 
@@ -35,6 +37,12 @@ def compared(classifier: Classifier, logits: Tensor, examples: Sequence[Example]
         "accuracy": float((predicted == gold).float().mean()),
         "macro_f1": macro_f1(predicted, gold),
     }
+
+
+def own_figures(classifier: Classifier, objective: Objective, examples: Sequence[Example]) -> dict[str, float]:
+    """The figures that an objective has of its own; the first of several processes finds them for all."""
+    with torch.no_grad():
+        return from_first(lambda: figures_of(objective, classifier, examples))
 
 
 def main_figure(classifier: Classifier) -> str:

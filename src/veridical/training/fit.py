@@ -23,7 +23,7 @@ from veridical.models.classifier import EXPLAINERS_FOLDER, learned_with
 from veridical.models.transformer import Transformer
 from veridical.models.weights import Learned
 from veridical.objectives import OBJECTIVES, Objective
-from veridical.objectives.base import ATTENTIONS, explainers_of, parts_of, prepare
+from veridical.objectives.base import ATTENTIONS, best_by, explainers_of, parts_of, prepare
 from veridical.training.attention import attention_before_dropout
 from veridical.training.checkpoints import Found, last_checkpoint
 from veridical.training.evaluation import main_figure
@@ -116,12 +116,14 @@ def fit(
         callbacks=[*_early_stopping(schedule), EpochCallback(objective), WatchCallback(watch, notes), *callbacks],
     )
     trainer.remove_callback(PrinterCallback)
-    with quietly(), _attention_as_needed(classifier, objective, examples):
+    with quietly(), trainee.holding(), _attention_as_needed(classifier, objective, examples):
         trainer.train(resume_from_checkpoint=last.path and str(last.path))
         trainer.restore_best(folder)
     trainee.parts.eval()
     figures, history = _best_figures(trainer), tuple(dict(line) for line in trainer.state.log_history)
-    after = [diverged(history), at_chance(classifier, figures, dev, schedule, len(examples))]
+    after = [diverged(history)]
+    if best_by(objective, classifier) is None:  # else it is not the head that the objective wants to be good
+        after.append(at_chance(classifier, figures, dev, schedule, len(examples)))
     return Fitted(figures, history, last.step, objective, (*notes, *filter(None, after)))
 
 
@@ -154,7 +156,7 @@ def _check(classifier: Transformer, objective: Objective, examples: Sequence[Exa
 def _metric(trainee: Trainee, schedule: Schedule, dev: Sequence[Example]) -> str:
     """The name of the figure that the best checkpoint is kept by, which classifier or objective must have."""
     names = trainee.figures(dev[:_A_FEW])
-    wanted = schedule.metric or main_figure(trainee.classifier)
+    wanted = schedule.metric or best_by(trainee.objective, trainee.classifier) or main_figure(trainee.classifier)
     if wanted not in names:
         raise unknown("dev figure", wanted, names)
     return wanted

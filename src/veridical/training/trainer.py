@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.utils.data import Sampler
-from transformers import Trainer, TrainerCallback
+from transformers import PreTrainedModel, Trainer, TrainerCallback
 
 from veridical.core.errors import StorageError, UsageError
 from veridical.core.progress import Watch
@@ -18,10 +19,10 @@ from veridical.core.values import IMAGE, Example
 from veridical.masking import Case, Engine
 from veridical.models import Batch
 from veridical.models.transformer import Transformer
-from veridical.objectives.base import Objective, figures_of, forward, modules_in, parts_of, tell_epoch
+from veridical.objectives.base import Objective, forward, frozen_by, modules_in, parts_of, tell_epoch
 from veridical.training.checkpoints import written
-from veridical.training.evaluation import compared
-from veridical.training.processes import from_first, gathered, predict_together
+from veridical.training.evaluation import compared, own_figures
+from veridical.training.processes import gathered, predict_together
 
 
 class WatchCallback(TrainerCallback):
@@ -133,11 +134,23 @@ class Trainee(nn.Module):
         terms = self.objective(Case.of_output(self.classifier, batch, output))
         return {"loss": torch.stack(list(terms.values())).sum(), "terms": terms}
 
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """While inside, the weights that the objective leaves as they are take no gradients, and none is computed."""
+        names = frozen_by(self.objective)
+        held = [weight for name, weight in self.model.named_parameters() if name in names and weight.requires_grad]
+        for weight in held:
+            weight.requires_grad_(False)
+        try:
+            yield
+        finally:
+            for weight in held:
+                weight.requires_grad_(True)
+
     def figures(self, examples: Sequence[Example]) -> dict[str, float]:
         """The figures of the classifier and of the objective on some examples, the same in all processes."""
         self.parts.eval()  # the trainer switches them back before its next step
-        with torch.no_grad():
-            own = from_first(lambda: figures_of(self.objective, self.classifier, examples))
+        own = own_figures(self.classifier, self.objective, examples)
         found = compared(self.classifier, predict_together(self.classifier, examples, Engine()), examples)
         if shared := sorted(found.keys() & own.keys()):
             name = type(self.objective).__name__
@@ -208,8 +221,11 @@ class CaseTrainer(Trainer):
             return False  # a model that says nothing has an accuracy, too: that of the first class
         if super()._determine_best_metric(metrics, trial):
             return True
-        equal = metrics[str(self.args.metric_for_best_model)] == self.state.best_metric
-        if not (equal and metrics["eval_loss"] < self.best_look()["eval_loss"]):
+        metric = str(self.args.metric_for_best_model)
+        # The loss that goes with the figure: `masked_loss` with `masked_accuracy`, or else that of the classifier.
+        beside = f"{metric.rpartition('_')[0]}_loss"
+        loss = beside if beside in metrics else "eval_loss"
+        if not (metrics[metric] == self.state.best_metric and metrics[loss] < self.best_look()[loss]):
             return False
         self.state.best_global_step = self.state.global_step
         return True
@@ -238,6 +254,8 @@ class CaseTrainer(Trainer):
             decaying = set(self.get_decay_parameter_names(self.trainee))  # not biases and norms
             groups: dict[tuple[float, bool], list[nn.Parameter]] = {}
             for name, values in self.trainee.named_parameters():
+                if not values.requires_grad:
+                    continue  # held: the decay would move it, too
                 groups.setdefault((self._rate(name), name in decaying), []).append(values)
             self.optimizer = torch.optim.AdamW(
                 {"params": chosen, "lr": rate, "weight_decay": self.args.weight_decay if decays else 0.0}
@@ -249,11 +267,14 @@ class CaseTrainer(Trainer):
     def _rate(self, name: str) -> float:
         """The learning rate of a parameter: the encoder's, the objective's for its own, or the head's.
 
-        What of the encoder is as untrained as the head learns with it.
+        What of the encoder is as untrained as the head learns with it. A model among the objective's own weights learns
+        as an encoder does.
         """
         place, index, *_ = name.split(".")
         if name.removeprefix("model.") in self.trainee.classifier.untrained:
             return self.head_rate
+        if place == "parts" and isinstance(self.trainee.parts[int(index)], PreTrainedModel):
+            return float(self.args.learning_rate)
         if name.startswith(f"model.{self.trainee.model.base_model_prefix}."):
             return float(self.args.learning_rate)
         return (self.trainee.rates[int(index)] if place == "parts" else None) or self.head_rate
