@@ -13,12 +13,12 @@ from veridical.cli.common import Json
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="saloss or regex.", autocompletion=completion.papers)],
+    paper: Annotated[str, typer.Argument(help="saloss, regex or scc.", autocompletion=completion.papers)],
     preset: Annotated[
         str,
         typer.Option(
             help="The size: smoke (a minute or two), cpu (one data set, hours on two cores), cpu-others (parts of "
-            "other data), full (all data, BERT; for a GPU); saloss also has cpu-targets, regex cpu-terms.",
+            "other data), full (all data, BERT; for a GPU); saloss also has cpu-targets, regex and scc have cpu-terms.",
             autocompletion=completion.sizes,
         ),
     ] = "cpu",
@@ -28,7 +28,8 @@ def reproduce(
 ) -> None:
     """Do a study again: train, audit and compare as a paper did, and print our table beside the published figures.
 
-    Killed and started again, it goes on where it stopped. The tables are written after each training.
+    Killed and started again, it goes on where it stopped. The tables are written after each training, and beside them
+    a file with every number: with it in the folder of the tables, a study goes on where its models are not.
     """
     from veridical.cli.progress import shown
     from veridical.studies.reproduction import reproduce as job
