@@ -76,7 +76,7 @@ class PostHocAccuracy(Metric):
     """
 
     words: Count = option(4, "How many of the first words are kept.")
-    eraser: EraserName = option("delete", "How the other words are erased; mask layers are trained with `zero`.")
+    eraser: EraserName = option("delete", "How the other words are erased; mask layers are trained with `zero_output`.")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
     meaning: ClassVar[str] = "How often the first words alone get the same class as the whole text."
     weakness: ClassVar[str] = (
@@ -84,7 +84,7 @@ class PostHocAccuracy(Metric):
         "fixed number of words is all of a short text and little of a long one."
     )
     percent: ClassVar[bool] = True
-    presets: ClassVar[Presets] = {"scc": {}, "scc-trained": {"eraser": "zero"}}
+    presets: ClassVar[Presets] = {"scc": {}, "scc-trained": {"eraser": "zero_output"}}
 
     def questions(self, units: int) -> int:
         return 1
