@@ -17,7 +17,7 @@ from veridical.masking import Case
 from veridical.metrics.attack_edits import Edit, rewrite, words_of
 from veridical.metrics.attack_entities import FINDERS, EditKind, EditTools, FinderName, edits_of
 from veridical.metrics.attack_lists import LISTS, ListsName
-from veridical.metrics.base import Measured, Metric, Need, Subject
+from veridical.metrics.base import Measured, Metric, Need, Subject, known_gold
 from veridical.models.text_rows import FIELDS, Span, check_texts
 
 _DIGITS = 6
@@ -130,7 +130,7 @@ class Attack(Metric):
         return case.once(self, lambda: self._attacked(case))
 
     def _attacked(self, case: Case) -> Measured:
-        gold = _gold(case)
+        gold = known_gold(case)
         right = [label == found for label, found in zip(gold, case.output.logits.argmax(1).tolist(), strict=True)]
         attempts = {index: Attempt(self._edits(case, index)) for index in range(len(case)) if right[index]}
         attack(attempts, _asking(case, gold))
@@ -145,14 +145,6 @@ class Attack(Metric):
 
 def _texts(example: Example) -> dict[str, str]:
     return {field: str(example.inputs[field]) for field in FIELDS if field in example.inputs}
-
-
-def _gold(case: Case) -> list[int | None]:
-    """The right class of each example, where it is known."""
-    return [
-        None if example.label is None else case.classifier.target_index(example.label, example.id)
-        for example in case.batch.examples
-    ]
 
 
 def _asking(case: Case, gold: Sequence[int | None]) -> Ask:

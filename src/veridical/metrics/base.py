@@ -14,6 +14,7 @@ from veridical.core.component import Component
 from veridical.core.errors import InputError
 from veridical.core.values import Example, Explanation
 from veridical.masking import Case
+from veridical.models import Classifier
 
 
 class Need(StrEnum):
@@ -54,6 +55,7 @@ class About(Component):
     - `describes`: it tells what explanations are like, and no value of it is better than another.
     - `comparable`: values of different models mean the same. Plain changes of probabilities do not.
     - `subject`: what it judges. A metric that judges the model does not read scores.
+    - `floored`: scores by chance should do worst, and are judged beside the others as their floor.
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset()
@@ -66,11 +68,20 @@ class About(Component):
     describes: ClassVar[bool] = False
     comparable: ClassVar[bool] = False
     subject: ClassVar[Subject] = "explanations"
+    floored: ClassVar[bool] = True
 
     @property
     def greater_is_better(self) -> bool:
         """The direction; it may depend on the settings."""
         return True
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """The fingerprints of further models that are asked, by the options that name them: values depend on them."""
+        return {}
+
+    def require(self, classifier: Classifier) -> None:
+        """Refuse a model that cannot be judged, for reasons that `needs` does not tell, before any work is done."""
 
 
 class Metric(About):
@@ -132,6 +143,25 @@ def _unmarked(metric: Metric, case: Case) -> Tensor:
     names = [case.classifier.target_name(target) for target in case.targets.tolist()]
     pairs = zip(names, case.batch.examples, strict=True)
     return torch.tensor([isinstance(each.label, tuple) and name not in each.label for name, each in pairs])
+
+
+def known_gold(case: Case) -> list[int | None]:
+    """The right class of each example, where it is known."""
+    return [
+        None if example.label is None else case.classifier.target_index(example.label, example.id)
+        for example in case.batch.examples
+    ]
+
+
+def check_pairs(examples: Sequence[Example], explanations: Sequence[Explanation]) -> None:
+    """Refuse explanations that are not of these examples, in the same order."""
+    for example, explanation in zip(examples, explanations, strict=True):
+        if example.id != explanation.example_id:
+            raise InputError(
+                f"its explanation is of example {explanation.example_id}",
+                example=example.id,
+                remedy="Give examples and explanations in the same order.",
+            )
 
 
 def undefined(found: Measured, where: Tensor) -> Measured:
