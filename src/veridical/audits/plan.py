@@ -351,6 +351,7 @@ def audited_metric(name: str, metric: AnyMetric, steps: tuple[float, ...], of_nu
         weakness=metric.weakness,
         comparable=metric.comparable,
         describes=metric.describes,
+        alarm=metric.alarm,
         steps=steps,
     )
 

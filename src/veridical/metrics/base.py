@@ -56,6 +56,7 @@ class About(Component):
     - `comparable`: values of different models mean the same. Plain changes of probabilities do not.
     - `subject`: what it judges. A metric that judges the model does not read scores.
     - `floored`: scores by chance should do worst, and are judged beside the others as their floor.
+    - `alarm`: what a card warns of where the whole interval of a method's mean lies above 0; empty where it may.
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset()
@@ -69,6 +70,7 @@ class About(Component):
     comparable: ClassVar[bool] = False
     subject: ClassVar[Subject] = "explanations"
     floored: ClassVar[bool] = True
+    alarm: ClassVar[str] = ""
 
     @property
     def greater_is_better(self) -> bool:

@@ -62,6 +62,7 @@ class EvaluatorLeak(Selecting, Metric):
     ranks: ClassVar[bool] = False
     floored: ClassVar[bool] = False
     comparable: ClassVar[bool] = True
+    alarm: ClassVar[str] = "The model reads more from the selected words than they say, so the label may leak"
     greater_is_better = False
     presets: ClassVar[Presets] = {"mask": {"words": "above"}, "fresh": {"eraser": "delete"}}
 

@@ -48,6 +48,7 @@ class PositionLeak(Selecting, CorpusMetric):
     percent: ClassVar[bool] = True
     ranks: ClassVar[bool] = False
     comparable: ClassVar[bool] = True
+    alarm: ClassVar[str] = "The label leaks through the places of the selected words"
     greater_is_better = False
     presets: ClassVar[Presets] = {"mask": {"words": "above"}}
 
