@@ -25,8 +25,10 @@ ALL = [
     for option in options_of(cls).values()
 ]
 
-FREE = {("stability", "encoder")}
+FREE = {("stability", "encoder"), ("evaluator-leak", "evaluator"), ("evaluator-leak", "reader")}
 """Options that take any text: a folder or a hub id is looked for when it is needed."""
+
+LEAKS = ("position-leak", "evaluator-leak")
 
 SHARE = "{} is more than 0 and at most 1"
 COUNT = "{} is 1 or more"
@@ -55,6 +57,11 @@ WRONG = {
     "normalised-aopc(tried=0)": "tried is 1 or more and at most 200",
     "normalised-aopc(most=0)": "most is 1 or more and at most 200",
     "pos-importance(tagger=nltk)": "unknown tagger 'nltk'. There are: spacy",
+    "position-leak(bins=0)": "bins is 1 or more and at most 100",
+    "position-leak(folds=1)": "folds is 2 or more and at most 100",
+    **{f"{name}(ratio=0)": SHARE.format("ratio") for name in LEAKS},
+    **{f"{name}(k=0)": COUNT.format("k") for name in LEAKS},
+    **{f"{name}(limit=-1)": "limit is 0 or more" for name in LEAKS},
     "post-hoc-accuracy(words=0)": COUNT.format("words"),
     "post-hoc-accuracy(curve=[0])": "curve",
     "prediction-agreement(ratio=-0.1)": SHARE.format("ratio"),

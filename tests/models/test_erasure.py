@@ -11,7 +11,7 @@ from torch import Tensor
 from veridical.core.errors import UnsupportedError
 from veridical.core.values import Example
 from veridical.masking.case import Case
-from veridical.masking.erasure import ERASERS
+from veridical.masking.erasure import ERASERS, positions
 from veridical.models import Batch, Rows
 from veridical.models.text_classifier import TextClassifier
 from veridical.testing.families import DECODERS, FAMILIES, family
@@ -248,3 +248,14 @@ def test_a_tokenizer_without_a_mask_is_refused_by_name(examples: list[Example]) 
     assert "mask" not in classifier.provides
     with pytest.raises(UnsupportedError, match="erasing by 'mask' needs mask"):
         Case.bind(classifier, examples, eraser="mask").value(torch.zeros(3, 1, 20, dtype=torch.bool))
+
+
+def test_zero_output_is_what_mask_layers_do(make: Make, examples: list[Example]) -> None:
+    classifier = make("bert")
+    batch = classifier.encode(examples)
+    keep = some(batch)
+    kept = positions(batch.rows, keep).float()
+    with torch.no_grad():
+        masked = classifier.run(batch.rows, enter=lambda states: states * kept[..., None]).logits
+    assert torch.equal(logits(classifier, erase(classifier, batch, "zero_output", keep)), masked)
+    assert not torch.allclose(logits(classifier, erase(classifier, batch, "zero", keep)), masked, atol=1e-4)

@@ -31,7 +31,10 @@ SAMPLES = [text_classifier, multi_label_classifier, pair_classifier, image_class
 QUICK = {"normalised-aopc": "normalised-aopc(exact=4, beam=2, most=6)"}
 # It divides by what there is to lose, which is little for a random model that still reads the held text.
 TOLERANCES = {("sufficiency", held): 2e-5}
-PRESETS = [(name, preset) for name, cls in METRICS.items() for preset in getattr(cls, "presets", {})]
+# It needs the folder of an evaluator; its own tests have one for each kind of classifier.
+ELSEWHERE = {"evaluator-leak"}
+NAMES = [name for name in METRICS if name not in ELSEWHERE]
+PRESETS = [(name, preset) for name in NAMES for preset in getattr(METRICS[name], "presets", {})]
 
 
 def needed(metric, sample):
@@ -46,7 +49,7 @@ def needed(metric, sample):
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.__name__)
-@pytest.mark.parametrize("name", list(METRICS))
+@pytest.mark.parametrize("name", NAMES)
 def test_metrics_keep_their_contract(name, sample):
     metric = METRICS.create(QUICK.get(name, name))
     if reason := needed(metric, sample):
@@ -59,7 +62,7 @@ def test_presets_keep_the_contract(name, preset):
     check_metric(METRICS.create(f"{name}(preset={preset})"))
 
 
-@pytest.mark.parametrize("name", list(METRICS))
+@pytest.mark.parametrize("name", NAMES)
 def test_one_word_is_undefined(name):
     metric = METRICS.create(name)
     if isinstance(metric, CorpusMetric) or metric.fewest < 2:

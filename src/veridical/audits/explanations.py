@@ -63,7 +63,7 @@ class ScoredDocument:
             document=document,
             target=explanation.target,
             scores=scores,
-            content=digest(scores, *told, repr(explanation.units), repr(example.evidence)),
+            content=digest(scores, *told, repr(explanation.units), repr(example.evidence), repr(example.label)),
             queries=explanation.measures.get("queries", float("nan")),
             probability=explanation.probabilities.get(explanation.target, float("nan")),
             truncated=explanation.measures.get("truncated_units", 0) > 0,

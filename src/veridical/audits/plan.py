@@ -234,7 +234,16 @@ def _cannot_explain(classifier: Classifier, explainer: Explainer) -> str | None:
 
 def _cannot_measure(classifier: Classifier, examples: Sequence[Example], metric: AnyMetric) -> str | None:
     """Why a metric cannot be measured, or nothing."""
-    return _lacking(classifier, examples, metric) or _no_eraser(classifier, metric)
+    return _lacking(classifier, examples, metric) or _no_eraser(classifier, metric) or _refused(classifier, metric)
+
+
+def _refused(classifier: Classifier, metric: AnyMetric) -> str | None:
+    """Why a metric refuses a model, or nothing; what is wrong with its own options is an error."""
+    try:
+        metric.require(classifier)
+    except UnsupportedError as error:
+        return error.problem
+    return None
 
 
 def _no_eraser(classifier: Classifier, thing: Any) -> str | None:
@@ -301,7 +310,8 @@ class MeasuringTask:
         spec = json.dumps(METRICS.spec(self.metric), sort_keys=True)
         # The names are part of a row, and beside other methods a method may have another one.
         own = (f"{self.draws} draws",) if self.draws > 1 else ()
-        return digest(spec, self.order, self.precision, self.name, self.method.name, *own)
+        models = [f"{name} {fingerprint}" for name, fingerprint in self.metric.models.items()]
+        return digest(spec, self.order, self.precision, self.name, self.method.name, *own, *models)
 
 
 def document_tasks(
@@ -313,7 +323,7 @@ def document_tasks(
     """
     for name, metric in metrics.items():
         for method in [] if isinstance(metric, CorpusMetric) else methods:
-            if (method.name == MODEL) == (metric.subject == "model"):
+            if (method.name == MODEL) == (metric.subject == "model") and (method.name != FLOOR or metric.floored):
                 yield MeasuringTask(name, metric, method, "given", precision, draws if method.name == FLOOR else 1)
                 if reverse and metric.ranks and method.name != FLOOR:
                     yield MeasuringTask(name, metric, method, "reversed", precision)
@@ -334,13 +344,14 @@ def audited_metric(name: str, metric: AnyMetric, steps: tuple[float, ...], of_nu
     """
     return AuditedMetric(
         name=name,
-        spec=spec_data(METRICS.spec(metric)),
+        spec=spec_data(METRICS.spec(metric) | ({"models": dict(metric.models)} if metric.models else {})),
         greater_is_better=metric.greater_is_better,
         percent=metric.percent and not (metric.of_output and of_numbers),
         meaning=metric.meaning,
         weakness=metric.weakness,
         comparable=metric.comparable,
         describes=metric.describes,
+        alarm=metric.alarm,
         steps=steps,
     )
 

@@ -73,6 +73,7 @@ class AuditedMetric:
 
     `comparable` says whether values of different models can be compared: raw differences of probabilities cannot.
     `describes` says that no value is better than another, whatever `greater_is_better` says.
+    `alarm` is what to warn of where the interval of a mean lies above 0, if that is a warning.
     `steps` are what the points of its curves stand for. `eraser` is its way of taking words away, if it has one.
     """
 
@@ -84,6 +85,7 @@ class AuditedMetric:
     weakness: str = ""
     comparable: bool = True
     describes: bool = False
+    alarm: str = ""
     steps: tuple[float, ...] = ()
 
     @property

@@ -106,6 +106,14 @@ class Case(RowQuestions):
         """The same case with another way to take words away."""
         return replace(self, eraser=ERASERS.create(eraser))
 
+    def seen_by(self, classifier: Classifier) -> Case:
+        """The same examples as another model sees them, asked and counted by the same engine; made once."""
+
+        def bind() -> Case:
+            return Case.bind(classifier, self.batch.examples, engine=self.engine)
+
+        return self.once(("seen by", id(classifier)), bind)
+
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What `compute` gives, computed at the first call with this key: for what depends on the case alone.
 

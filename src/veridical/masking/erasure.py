@@ -1,4 +1,4 @@
-"""Taking words away: which come first by their scores, and five ways to erase them.
+"""Taking words away: which come first by their scores, and six ways to erase them.
 
 What a faithfulness score means depends on which way was used.
 `keep` is [R, U]: booleans keep or erase a unit, floats between 0 and 1 keep a part of it (where that is possible), with
@@ -19,6 +19,7 @@ from veridical.core.component import Component
 from veridical.core.errors import UnsupportedError
 from veridical.core.registry import Registry
 from veridical.models import Ability, Classifier, Rows
+from veridical.models.batch import ENTRY
 
 
 class Eraser(Component, ABC):
@@ -76,7 +77,7 @@ class PadAttn(Eraser):
 
 @dataclass(frozen=True)
 class Zero(Eraser):
-    """A zero vector in place of the word's embedding, as mask layers are trained with."""
+    """A zero vector in place of the word's embedding. Its position, and what the model adds to it, are still there."""
 
     needs: ClassVar[Ability] = Ability.ZERO
 
@@ -84,10 +85,20 @@ class Zero(Eraser):
         return replace(rows, gate=positions(rows, keep).float(), fill="zero")
 
 
+@dataclass(frozen=True)
+class ZeroOutput(Eraser):
+    """A zero vector in place of all that enters the first layer at the word, as mask layers are trained with."""
+
+    needs: ClassVar[Ability] = Ability.EMBEDDING_OUTPUT
+
+    def __call__(self, classifier: Classifier, rows: Rows, keep: Tensor) -> Rows:
+        return replace(rows, gate=positions(rows, keep).float(), fill=ENTRY)
+
+
 ERASERS: Registry[Eraser] = Registry(
     "eraser",
     "veridical.erasers",
-    {"delete": Delete, "mask": Mask, "pad": Pad, "pad_attn": PadAttn, "zero": Zero},
+    {"delete": Delete, "mask": Mask, "pad": Pad, "pad_attn": PadAttn, "zero": Zero, "zero_output": ZeroOutput},
     required=("needs",),
     abilities=Ability,
 )

@@ -6,9 +6,11 @@ from veridical.metrics.attack import Attack
 from veridical.metrics.base import CorpusMetric, Measured, Metric, Need, measure
 from veridical.metrics.decisions import Accuracy, DecisionFlip, PostHocAccuracy, PredictionAgreement
 from veridical.metrics.erasure import Comprehensiveness, LogOdds, Sufficiency
+from veridical.metrics.evaluator_leak import EvaluatorLeak
 from veridical.metrics.evidence import RationaleAUC, RationaleAveragePrecision, ReasonsOnTop
 from veridical.metrics.leave_one_out_tau import LeaveOneOutTau
 from veridical.metrics.pos_importance import PosImportance
+from veridical.metrics.position_leak import PositionLeak
 from veridical.metrics.rationale_overlap import (
     RationaleF1,
     RationaleIoU,
@@ -27,10 +29,12 @@ METRICS: Registry[Metric | CorpusMetric] = Registry(
         "attack": Attack,
         "comprehensiveness": Comprehensiveness,
         "decision-flip": DecisionFlip,
+        "evaluator-leak": EvaluatorLeak,
         "leave-one-out-tau": LeaveOneOutTau,
         "log-odds": LogOdds,
         "normalised-aopc": NormalisedAOPC,
         "pos-importance": PosImportance,
+        "position-leak": PositionLeak,
         "post-hoc-accuracy": PostHocAccuracy,
         "prediction-agreement": PredictionAgreement,
         "rationale-auc": RationaleAUC,
@@ -56,12 +60,14 @@ __all__ = [
     "Comprehensiveness",
     "CorpusMetric",
     "DecisionFlip",
+    "EvaluatorLeak",
     "LeaveOneOutTau",
     "LogOdds",
     "Measured",
     "Metric",
     "NormalisedAOPC",
     "PosImportance",
+    "PositionLeak",
     "PostHocAccuracy",
     "PredictionAgreement",
     "RationaleAUC",

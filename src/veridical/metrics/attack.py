@@ -17,7 +17,7 @@ from veridical.masking import Case
 from veridical.metrics.attack_edits import Edit, rewrite, words_of
 from veridical.metrics.attack_entities import FINDERS, EditKind, EditTools, FinderName, edits_of
 from veridical.metrics.attack_lists import LISTS, ListsName
-from veridical.metrics.base import Measured, Metric, Need, Subject, gold_classes
+from veridical.metrics.base import Measured, Metric, Need, Subject, known_gold
 from veridical.models.text_rows import FIELDS, Span, check_texts
 
 _DIGITS = 6
@@ -130,7 +130,7 @@ class Attack(Metric):
         return case.once(self, lambda: self._attacked(case))
 
     def _attacked(self, case: Case) -> Measured:
-        gold = gold_classes(case)
+        gold = known_gold(case)
         right = [label == found for label, found in zip(gold, case.output.logits.argmax(1).tolist(), strict=True)]
         attempts = {index: Attempt(self._edits(case, index)) for index in range(len(case)) if right[index]}
         attack(attempts, _asking(case, gold))

@@ -14,6 +14,7 @@ from veridical.core.component import Component
 from veridical.core.errors import InputError
 from veridical.core.values import Example, Explanation
 from veridical.masking import Case
+from veridical.models import Classifier
 
 
 class Need(StrEnum):
@@ -54,6 +55,8 @@ class About(Component):
     - `describes`: it tells what explanations are like, and no value of it is better than another.
     - `comparable`: values of different models mean the same. Plain changes of probabilities do not.
     - `subject`: what it judges. A metric that judges the model does not read scores.
+    - `floored`: scores by chance should do worst, and are judged beside the others as their floor.
+    - `alarm`: what a card warns of where the whole interval of a method's mean lies above 0; empty where it may.
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset()
@@ -66,11 +69,21 @@ class About(Component):
     describes: ClassVar[bool] = False
     comparable: ClassVar[bool] = False
     subject: ClassVar[Subject] = "explanations"
+    floored: ClassVar[bool] = True
+    alarm: ClassVar[str] = ""
 
     @property
     def greater_is_better(self) -> bool:
         """The direction; it may depend on the settings."""
         return True
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """The fingerprints of further models that are asked, by the options that name them: values depend on them."""
+        return {}
+
+    def require(self, classifier: Classifier) -> None:
+        """Refuse a model that cannot be judged, for reasons that `needs` does not tell, before any work is done."""
 
 
 class Metric(About):
@@ -114,14 +127,6 @@ class CorpusMetric(About):
         raise NotImplementedError
 
 
-def gold_classes(case: Case) -> list[int | None]:
-    """The right class of each example, where it is known."""
-    return [
-        None if example.label is None else case.classifier.target_index(example.label, example.id)
-        for example in case.batch.examples
-    ]
-
-
 def measure(metric: Metric, case: Case, scores: Tensor) -> Measured:
     """Apply a metric to checked scores; examples with fewer units than the metric asks for become NaN."""
     if scores.shape != case.live.shape:
@@ -140,6 +145,25 @@ def _unmarked(metric: Metric, case: Case) -> Tensor:
     names = [case.classifier.target_name(target) for target in case.targets.tolist()]
     pairs = zip(names, case.batch.examples, strict=True)
     return torch.tensor([isinstance(each.label, tuple) and name not in each.label for name, each in pairs])
+
+
+def known_gold(case: Case) -> list[int | None]:
+    """The right class of each example, where it is known."""
+    return [
+        None if example.label is None else case.classifier.target_index(example.label, example.id)
+        for example in case.batch.examples
+    ]
+
+
+def check_pairs(examples: Sequence[Example], explanations: Sequence[Explanation]) -> None:
+    """Refuse explanations that are not of these examples, in the same order."""
+    for example, explanation in zip(examples, explanations, strict=True):
+        if example.id != explanation.example_id:
+            raise InputError(
+                f"its explanation is of example {explanation.example_id}",
+                example=example.id,
+                remedy="Give examples and explanations in the same order.",
+            )
 
 
 def undefined(found: Measured, where: Tensor) -> Measured:

@@ -12,7 +12,7 @@ from torch import Tensor
 from veridical.core.component import Count, Presets, Share, option
 from veridical.masking import Case, EraserName
 from veridical.masking.erasure import HIGH_POSITIVE, LOW_POSITIVE, levels, places, share, top
-from veridical.metrics.base import Measured, Metric, Need, Subject, gold_classes
+from veridical.metrics.base import Measured, Metric, Need, Subject, known_gold
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Accuracy(Metric):
         return 0
 
     def __call__(self, case: Case, scores: Tensor) -> Measured:
-        found = zip(gold_classes(case), case.output.logits.argmax(1).tolist(), strict=True)
+        found = zip(known_gold(case), case.output.logits.argmax(1).tolist(), strict=True)
         return Measured(torch.tensor([math.nan if gold is None else float(gold == made) for gold, made in found]))
 
 
@@ -104,7 +104,7 @@ class PostHocAccuracy(Metric):
 
     words: Count = option(4, "How many of the first words are kept.")
     curve: tuple[Count, ...] = option((), "Other numbers of words, for a curve; each takes a question.")
-    eraser: EraserName = option("delete", "How the other words are erased; mask layers are trained with `zero`.")
+    eraser: EraserName = option("delete", "How the other words are erased; mask layers are trained with `zero_output`.")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.CLASSES})
     meaning: ClassVar[str] = "How often the first words alone get the same class as the whole text."
     weakness: ClassVar[str] = (
@@ -114,7 +114,7 @@ class PostHocAccuracy(Metric):
     percent: ClassVar[bool] = True
     presets: ClassVar[Presets] = {
         "scc": {},
-        "scc-trained": {"eraser": "zero"},
+        "scc-trained": {"eraser": "zero_output"},
         "scc-curve": {"curve": tuple(range(1, 11))},
     }
 

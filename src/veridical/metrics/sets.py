@@ -74,8 +74,16 @@ SETS: dict[str, MetricSet] = {
         ("comprehensiveness(preset=regex)", "sufficiency(preset=regex)"),
     ),
     "scc": MetricSet(
-        "As SCC measures: the fall without 10 and without 5 words, and the class by 4 words alone.",
-        ("aopc(preset=scc)", "aopc(preset=scc-5)", "post-hoc-accuracy"),
+        "As SCC measures: the fall without 10 and without 5 words, and the class by 4 words alone; beside it a fall "
+        "that compares models, and whether masks leak the label.",
+        (
+            "aopc(preset=scc)",
+            "aopc(preset=scc-5)",
+            "post-hoc-accuracy",
+            "normalised-aopc",
+            "position-leak",
+            "position-leak(words=above)",
+        ),
     ),
     "l2e": MetricSet(
         "As L2E measures: agreement, log-odds, stability among similar documents, overlap with people.",

@@ -12,10 +12,9 @@ import torch
 from numpy.typing import NDArray
 
 from veridical.core.component import Count, Presets, Share, Within, option
-from veridical.core.errors import InputError
 from veridical.core.values import Example, Explanation, Unit
 from veridical.masking.erasure import NEUTRAL, levels, places, share
-from veridical.metrics.base import CorpusMetric, Measured, Need
+from veridical.metrics.base import CorpusMetric, Measured, Need, check_pairs
 from veridical.metrics.evidence import Keep, kept, marked
 from veridical.metrics.similarity import (
     NOBODY,
@@ -90,7 +89,8 @@ class Stability(CorpusMetric):
     }
 
     def over(self, examples: Sequence[Example], explanations: Sequence[Explanation]) -> Measured:
-        _check(examples, explanations)
+        check_texts(examples)
+        check_pairs(examples, explanations)
         pairs = list(zip(examples, explanations, strict=True))
         values, similarity = np.full((2, len(pairs)), np.nan)  # [N] each; NaN for whoever has no neighbour
         for group in _groups([index for index, pair in enumerate(pairs) if self._takes_part(*pair)], explanations):
@@ -146,17 +146,6 @@ class Stability(CorpusMetric):
             return (NEUTRAL + first.long())[0].tolist()
         level = levels(scores, live)[0]  # [U]: from highly negative over neutral to highly positive
         return (level if self.words == "labels" else NEUTRAL + (level - NEUTRAL).sign()).tolist()
-
-
-def _check(examples: Sequence[Example], explanations: Sequence[Explanation]) -> None:
-    check_texts(examples)
-    for example, explanation in zip(examples, explanations, strict=True):
-        if example.id != explanation.example_id:
-            raise InputError(
-                f"its explanation is of example {explanation.example_id}",
-                example=example.id,
-                remedy="Give examples and explanations in the same order.",
-            )
 
 
 def _groups(indices: Sequence[int], explanations: Sequence[Explanation]) -> list[NDArray[np.intp]]:

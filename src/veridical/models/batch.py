@@ -12,14 +12,18 @@ from torch import Tensor
 
 from veridical.core.values import Example, Unit
 
+ENTRY = "entry"
+"""The `fill` of rows whose gate acts on what enters the first layer, position and all, and not on embeddings."""
+
 
 @dataclass(frozen=True)
 class Rows:
     """Model inputs, one row per text window or image; an example has one row, a long document several.
 
     `unit_of` [R, L] gives the unit at each position, -1 at special tokens, padding and held fields. `owner` [R] gives
-    the example of each row. `gate` [R, L] blends each position's embedding with the `fill` vector (1 keeps it).
-    `context` is private to the classifier that made the rows.
+    the example of each row. `gate` [R, L] blends each position's embedding with the `fill` vector (1 keeps it); with
+    the fill `ENTRY` it shrinks what enters the first layer instead. `context` is private to the classifier that made
+    the rows.
     """
 
     inputs: Mapping[str, Tensor]

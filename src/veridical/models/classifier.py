@@ -22,7 +22,7 @@ from veridical.core.folders import COMPONENT_FILE
 from veridical.core.values import VALUE, Example, Label, is_number
 from veridical.models.batch import Batch, Output, PassOptions, Rows
 
-_AT_WORDS = "Give it where=word: words have vectors in every model."
+_AT_WORDS = "Give it where=word, or take the eraser `zero`: words have vectors in every model."
 
 _SHOWN = 6
 """How many labels are printed."""

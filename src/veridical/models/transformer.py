@@ -34,7 +34,7 @@ from veridical.models.architecture import (
     public_name,
     quietly,
 )
-from veridical.models.batch import Output, PassOptions, Rows
+from veridical.models.batch import ENTRY, Output, PassOptions, Rows
 from veridical.models.classifier import EXPLAINERS_FOLDER, Ability, Classifier, Task, fingerprint_of, learned_with
 from veridical.models.pooling import Pooling, configured, pooling_of, reading, shares_of
 from veridical.models.weights import (
@@ -214,15 +214,17 @@ class Transformer(Classifier):
     def _run(self, rows: Rows, options: PassOptions) -> Output:
         embeds, enter, shift = options.get("embeds"), options.get("enter"), options.get("shift")
         attentions, hidden, pooled = (bool(options.get(name)) for name in ("attentions", "hidden", "pooled"))
-        if embeds is None and rows.gate is not None:
+        if embeds is None and rows.gate is not None and rows.fill != ENTRY:
             embeds = self._embed(rows)
-        if enter is not None or shift is not None:
+        narrow = rows.gate if rows.fill == ENTRY else None
+        if enter is not None or shift is not None or narrow is not None:
             self.require(Ability.EMBEDDING_OUTPUT, asker="a change of what enters the first layer")
         shares = shares_of(rows.inputs["attention_mask"]) if self.pooling == "mean" else None
         entered = embedding_output(self.model)
         with (
             _changed(self._entrance, embeds, self._fit),
             _changed(entered, enter, lambda change, made: change(made)),
+            _changed(entered, narrow, _shrink),
             _changed(entered, shift, _add),
             reading(self.model, self.pooling, shares),
             _seen(last_layer(self.model) if pooled else None) as vectors,
@@ -241,7 +243,7 @@ class Transformer(Classifier):
 
     def _embed(self, rows: Rows) -> Tensor:
         embeds = self._lookup(rows)
-        return embeds if rows.gate is None else self._blend(rows, embeds)
+        return embeds if rows.gate is None or rows.fill == ENTRY else self._blend(rows, embeds)
 
     def _checked_threshold(self, threshold: float | None) -> float:
         if threshold is None:
@@ -334,6 +336,11 @@ def additive_mask(weight: Tensor) -> Tensor:
 
 def _has_weights(folder: Path) -> bool:
     return (folder / WEIGHTS_FILE).exists()
+
+
+def _shrink(gate: Tensor, made: Tensor) -> Tensor:
+    """What a module made [R, T, d], as far as a gate [R, L] lets it through; positions that models add stay."""
+    return made * pad(gate.to(made), (0, made.shape[1] - gate.shape[1]), value=1.0)[..., None]
 
 
 def _add(shift: Tensor, made: Tensor) -> Tensor:

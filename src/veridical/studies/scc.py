@@ -70,7 +70,7 @@ SCC = Study(
         _REASONS: Look(_LIME, "aopc(preset=scc-5), aopc(preset=scc), normalised-aopc(exact=4, most=8)"),
         _LAYERS: Look(
             "{layer}",
-            "post-hoc-accuracy(preset=scc-curve), post-hoc-accuracy(eraser=zero_output), position-leak, "
+            "post-hoc-accuracy(preset=scc-curve), post-hoc-accuracy(preset=scc-trained), position-leak, "
             'evaluator-leak(evaluator="{evaluator}")',
         ),
         _ACCURACY: Look("random", "accuracy"),

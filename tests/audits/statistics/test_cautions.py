@@ -65,3 +65,15 @@ def test_the_judge_should_not_be_the_trainer(make_audit: Make, make_metric: Call
     values["comp"]["lrp"] = values["auc"]["lrp"] = BAD
     (found,) = warnings(make_audit, values, methods=methods, metrics=metrics)
     assert found.startswith("The judge is the trainer: comp took words away by pad, and so did pad to")
+
+
+def test_a_mean_above_0_is_an_alarm_where_it_should_be_0(
+    make_audit: Make, make_metric: Callable[..., AuditedMetric]
+) -> None:
+    values = {"leak": {"selector": [1.0, 0.0, 1.0] * 20, "honest": [1.0, -1.0, 0.0] * 20, "below": [-1.0] * 60}}
+    metric = make_metric("leak", percent=True, alarm="It leaks", greater_is_better=False)
+    warnings = make_audit(values, metrics=(metric,)).summary.warnings
+    assert warnings[0].startswith("It leaks: selector 66.7 (95% interval ")
+    assert warnings[0].endswith(") by leak.")
+    assert not [each for each in warnings if "It leaks" in each and ("honest" in each or "below" in each)]
+    assert not [each for each in make_audit(values).summary.warnings if "leaks" in each]

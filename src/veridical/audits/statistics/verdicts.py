@@ -168,6 +168,7 @@ def _cell(table: MetricTable, method: str) -> Cell:
 def cautions(audit: Audit, tables: Sequence[MetricTable]) -> tuple[str, ...]:
     """Everything to be careful about, the gravest first."""
     return (
+        *(text for table in tables for text in _alarm(audit, table)),
         *_few(audit, tables),
         *_one_class(audit),
         *_same_texts(audit),
@@ -175,6 +176,15 @@ def cautions(audit: Audit, tables: Sequence[MetricTable]) -> tuple[str, ...]:
         *(text for table in tables for text in _constant(audit, table)),
         *_same_eraser(audit),
     )
+
+
+def _alarm(audit: Audit, table: MetricTable) -> Iterator[str]:
+    """Methods whose mean is above 0 by a metric that should be 0: the whole interval is, so chance does not do it."""
+    metric = audit.metric(table.metric)
+    cells = [cell for cell in table.cells if cell.order == "given" and cell.low > 0]
+    if metric.alarm and cells:
+        methods = listed([f"{cell.method} {written(cell, metric)}" for cell in cells])
+        yield f"{metric.alarm}: {methods} by {metric.name}."
 
 
 def _few(audit: Audit, tables: Sequence[MetricTable]) -> Iterator[str]:
