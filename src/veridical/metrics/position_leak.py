@@ -38,8 +38,8 @@ class PositionLeak(Selecting, CorpusMetric):
     folds: Annotated[int, Within(2, 100)] = option(5, "Into how many parts the documents are cut, to hold one out.")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ONE_CLASS})
     meaning: ClassVar[str] = (
-        "How often the places of the selected words, without the words, tell the label, above what the most frequent "
-        "class gets right; 0 is no leak."
+        "How often the places and the number of the selected words, without the words, tell the label, above what the "
+        "most frequent class gets right; 0 is no leak."
     )
     weakness: ClassVar[str] = (
         "Finds what a small linear classifier finds, and needs documents to learn from: some hundreds. Where reasons "
@@ -48,7 +48,7 @@ class PositionLeak(Selecting, CorpusMetric):
     percent: ClassVar[bool] = True
     ranks: ClassVar[bool] = False
     comparable: ClassVar[bool] = True
-    alarm: ClassVar[str] = "The label leaks through the places of the selected words"
+    alarm: ClassVar[str] = "The places or the number of the selected words tell the label, which leaks"
     greater_is_better = False
     presets: ClassVar[Presets] = {"mask": {"words": "above"}}
 
