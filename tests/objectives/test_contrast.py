@@ -1,4 +1,4 @@
-"""Contrastive losses against worked numbers and against another library's formula, written down anew."""
+"""Contrastive losses against worked numbers and, where it is installed, against another library."""
 
 import pytest
 import torch
@@ -34,6 +34,27 @@ def test_three_anchors(classes, whole, without):
     assert contrastive(ALL, three_anchors(alike), 1.0).item() == pytest.approx(whole, abs=1e-6)
     few = contrastive(ALL[:4], three_anchors(alike, background=False), 1.0)
     assert few.item() == pytest.approx(without, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("classes", "anchors"), [([0, 1], (1.058723, 1.235685, 1.213731)), ([0, 0], (1.392056, 1.249018, 1.213731))]
+)
+def test_each_of_three_anchors(classes, anchors):
+    belong = three_anchors(alike_labels(torch.tensor(classes)))
+    each = [contrastive(ALL, belong * (torch.arange(6) == at)[:, None], 1.0).item() for at in range(6)]
+    assert each == pytest.approx([anchor for anchor in anchors for _ in range(2)], abs=1e-6)
+    total = contrastive(ALL, belong, 1.0, reduction="sum").item()
+    assert total == pytest.approx(2 * sum(anchors), abs=1e-5)
+
+
+@pytest.mark.parametrize("temperature", [0.1, 1.0])
+def test_another_library_agrees(temperature):
+    losses = pytest.importorskip("pytorch_metric_learning.losses")
+    reducers = pytest.importorskip("pytorch_metric_learning.reducers")
+    # By default it leaves out losses of 0 when it averages.
+    oracle = losses.SupConLoss(temperature=temperature, reducer=reducers.MeanReducer())
+    found = contrastive(VECTORS, alike_labels(CLASSES), temperature)
+    assert found.item() == pytest.approx(oracle(VECTORS, CLASSES).item(), abs=1e-6)
 
 
 def test_how_many_belong_to_each_anchor():
