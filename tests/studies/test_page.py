@@ -26,8 +26,8 @@ FOUND = Results(
 def test_variants_share_a_figure_and_the_floor_has_none():
     found = list(figures(CURVES))
     assert [each.title for each in found] == [
-        "post-hoc-accuracy(curve=[1, 2]) of its layer, mine",
-        "post-hoc-accuracy(curve=[1, 2]) of its layer, mine → far",
+        "mine: post-hoc-accuracy(curve=[1, 2]) of its layer",
+        "mine → far: post-hoc-accuracy(curve=[1, 2]) of its layer",
     ]
     assert "vmask" in found[0].drawn
     assert "vmask" not in found[1].drawn

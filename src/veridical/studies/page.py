@@ -49,14 +49,15 @@ def figures(curves: Sequence[StudyCurve]) -> Iterator[StudyFigure]:
             groups.setdefault((each.data_set, each.place, each.curve.metric, each.curve.method), []).append(each)
     for (data_set, place, metric, method), found in groups.items():
         where = data_set if place == data_set else f"{data_set} → {place}"
-        yield StudyFigure(f"{metric} of {method}, {where}", _drawn(metric, found))
+        yield StudyFigure(f"{where}: {metric} of {method}", _drawn(metric, found))
 
 
 def _drawn(metric: str, found: Sequence[StudyCurve]) -> Markup:
     shares = max(found[0].curve.steps) <= 1
     x = "share of words" if shares else "words"
     series = {each.variant: _points(each) for each in found}
-    return lines(series, f"{metric} by {x}", x, metric.partition("(")[0], percent=shares)
+    kind = metric.partition("(")[0]
+    return lines(series, f"{kind} by {x}", x, kind, percent=shares)
 
 
 def _points(found: StudyCurve) -> list[Point]:

@@ -98,7 +98,9 @@ def relabelled(judged: Sequence[Judged], layer: str | None, names: Mapping[str, 
 
 def write_runs(path: Path, told: Mapping[str, Any], runs: Sequence[SeedRun]) -> None:
     """Keep all numbers of a study; `told` says which study, so that another one does not go on from them."""
-    head = {"format": _FORMAT, "version": _VERSION, "told": told, "runs": [_run_told(run) for run in runs]}
+    metrics = {each.metric.name: plain(each.metric) for run in runs for each in run.judged}
+    head = {"format": _FORMAT, "version": _VERSION, "told": told, "metrics": list(metrics.values())}
+    head["runs"] = [_run_told(run) for run in runs]
     rows = [row for index, run in enumerate(runs) for row in _rows(index, run)]
     table = pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata({_KEY: json.dumps(head).encode()}))
     with replacing(path) as unfinished:
@@ -115,7 +117,8 @@ def read_runs(path: Path, told: Mapping[str, Any]) -> list[SeedRun]:
         rows: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for row in table.to_pylist():
             rows[row["run"]].append(row)
-        found = [_run(each, rows[index]) for index, each in enumerate(head["runs"])]
+        metrics = {each["name"]: AuditedMetric(**{**each, "steps": tuple(each["steps"])}) for each in head["metrics"]}
+        found = [_run(each, rows[index], metrics) for index, each in enumerate(head["runs"])]
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise StorageError(f"{path} is damaged: {error}", remedy="Remove it; the study begins anew.") from error
     if (head["format"], head["version"], head["told"]) != (_FORMAT, _VERSION, json.loads(json.dumps(told))):
@@ -127,10 +130,9 @@ def read_runs(path: Path, told: Mapping[str, Any]) -> list[SeedRun]:
 
 
 def _run_told(run: SeedRun) -> dict[str, Any]:
-    metrics = {each.metric.name: plain(each.metric) for each in run.judged}
     figures = [[name, method, list(values)] for (name, method), values in run.figures.items()]
     names = ("data_set", "place", "variant", "objective", "seed")
-    return {**{name: getattr(run, name) for name in names}, "figures": figures, "metrics": list(metrics.values())}
+    return {**{name: getattr(run, name) for name in names}, "figures": figures}
 
 
 def _rows(index: int, run: SeedRun) -> Iterator[dict[str, Any]]:
@@ -141,8 +143,7 @@ def _rows(index: int, run: SeedRun) -> Iterator[dict[str, Any]]:
             yield {"run": index, **named, "value": value, "curve": list(curve)}
 
 
-def _run(told: dict[str, Any], rows: Sequence[dict[str, Any]]) -> SeedRun:
-    metrics = {each["name"]: AuditedMetric(**{**each, "steps": tuple(each["steps"])}) for each in told.pop("metrics")}
+def _run(told: dict[str, Any], rows: Sequence[dict[str, Any]], metrics: Mapping[str, AuditedMetric]) -> SeedRun:
     figures = {(name, method): values for name, method, values in told.pop("figures")}
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:

@@ -7,7 +7,7 @@ from typing import Any
 from veridical.studies.study import LAYER, Figure, Look, Preset, Sizes, Study, StudyData, Variant
 from veridical.training import Schedule
 
-_REASONS, _LAYERS, _ACCURACY = "reasons", "layers", "accuracy"
+_REASONS, _LAYERS, _LEAKS, _ACCURACY = "reasons", "layers", "leaks", "accuracy"
 _LIME = "lime(samples=200)"
 _BASELINES = ("base", "evaluator", "l2x", "iba", "vmask", "simcse", "scc")
 _TERMS = ("base", "scc", "no-contrast", "no-sparse", "no-background", "e-varm")
@@ -34,7 +34,7 @@ _OTHERS = ("base", "l2x", "iba", "vmask", "simcse")
 
 def _part(name: str, sizes: Sizes, documents: tuple[int, int], **rest: Any) -> StudyData:
     """Some texts of a data set, of which so many are explained by LIME, and so many by layers."""
-    asked = dict(zip((_REASONS, _LAYERS), documents, strict=True))
+    asked = dict(zip((_REASONS, _LAYERS, _LEAKS), (*documents, documents[1]), strict=True))
     return StudyData(name, name, sizes, documents=asked, **{"variants": _BASELINES, **rest})
 
 
@@ -71,8 +71,9 @@ SCC = Study(
         _LAYERS: Look(
             "{layer}",
             "post-hoc-accuracy(preset=scc-curve), post-hoc-accuracy(preset=scc-trained), position-leak, "
-            'evaluator-leak(evaluator="{evaluator}")',
+            "position-leak(words=above)",
         ),
+        _LEAKS: Look("{layer}", 'evaluator-leak(evaluator="{evaluator}")'),
         _ACCURACY: Look("random", "accuracy"),
     },
     best_by="accuracy",
@@ -83,12 +84,12 @@ SCC = Study(
                     "planted",
                     "planted(train=200, length=8)",
                     variants=("base", "evaluator", "vmask", "scc"),
-                    documents={_REASONS: 8, _LAYERS: 20, _ACCURACY: 40},
+                    documents={_REASONS: 8, _LAYERS: 20, _LEAKS: 20, _ACCURACY: 40},
                 ),
             ),
             model="tiny",
             seeds=(0, 1),
-            schedule=Schedule(epochs=2, checks=1),
+            schedule=Schedule(epochs=3, batch_size=8, checks=1),
             variants=_few_epochs(),
         ),
         # The three sizes for one core of a processor with bfloat16: about six hours for the first, and two for each of
