@@ -20,7 +20,7 @@ from veridical.run.train import train
 from veridical.studies import STUDIES, Figure, Look, Preset, Sizes, Study, StudyData, Variant, reproduction
 from veridical.studies.reproduction import StudyRuns, reproduce
 from veridical.studies.runs import read_runs, write_runs
-from veridical.studies.study import LAYER
+from veridical.studies.study import LAYER, data_of
 from veridical.studies.tables import as_json, markdown
 from veridical.training import Schedule
 
@@ -227,6 +227,18 @@ def test_the_parts_of_a_data_set_are_drawn_once_and_equally_by_class(done):
     rows = [json.loads(line) for line in (folder / "planted" / "data" / "train.jsonl").read_text().splitlines()]
     assert Counter(row["label"] for row in rows).most_common()[0][1] <= 60
     assert len(load(f"{folder / 'planted' / 'data'}:dev")) == 30
+
+
+def test_a_split_may_come_from_other_data(tmp_path):
+    sources = {"train": "planted(train=40, length=6):dev[:10]", "dev": "planted(train=40, length=6):dev[10:]"}
+    taken = StudyData("mine", "planted(train=40, length=6)", sources=sources)
+    folder = data_of(taken, tmp_path / "all")
+    whole = load("planted(train=40, length=6):dev")
+    assert [each.id for each in load(f"{folder}:train")] == [each.id for each in whole][:10]
+    assert len(load(f"{folder}:train")) + len(load(f"{folder}:dev")) == len(whole)
+    assert len(load(f"{folder}:test")) == len(load("planted(train=40, length=6):test"))
+    some = data_of(replace(taken, sizes=Sizes(5, 4, 3)), tmp_path / "some")
+    assert [len(load(f"{some}:{split}")) for split in ("train", "dev", "test")] == [5, 4, 3]
 
 
 def test_the_tables_are_written(done):

@@ -201,6 +201,7 @@ def test_sizes_in_words():
     )
     whole = StudyData("x", "sst2", settings={"max_length": 64}, schedule=Schedule(epochs=3, batch_size=4))
     assert written_data_set(whole) == ("the whole of sst2; all of test; max_length 64; 3 epochs; batches of 4")
+    assert "dev from sst2:dev[:9]" in written_data_set(replace(whole, sources={"dev": "sst2:dev[:9]"}))
     other = replace(whole, model="tiny", schedule=Schedule(epochs=3, batch_size=4, rate=1e-5, head_rate=1e-4))
     assert written_data_set(other) == (
         "the whole of sst2; all of test; max_length 64; model tiny; 3 epochs; batches of 4; rates 1e-05 and 0.0001"
