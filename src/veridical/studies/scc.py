@@ -73,7 +73,7 @@ SCC = Study(
             "post-hoc-accuracy(preset=scc-curve), post-hoc-accuracy(preset=scc-trained), position-leak, "
             "position-leak(words=above)",
         ),
-        _LEAKS: Look("{layer}", 'evaluator-leak(evaluator="{evaluator}")'),
+        _LEAKS: Look("{layer}", 'evaluator-leak(words=top-k, evaluator="{evaluator}")'),
         _ACCURACY: Look("random", "accuracy"),
     },
     best_by="accuracy",
