@@ -224,6 +224,27 @@ def test_of_equally_good_checkpoints_the_one_with_the_lowest_loss_is_kept(rate, 
     assert torch.equal(classifier.model.classifier.weight, looks.seen[min(losses)])
 
 
+@dataclass(frozen=True)
+class Falling(Judging):
+    """Says the same figure at each look and a loss of that figure which falls; it says by what to judge, too."""
+
+    def evaluate(self, classifier, examples):
+        self.looks.append(1)
+        return {"mine_accuracy": 0.5, "mine_loss": 1.0 / len(self.looks)}
+
+    def best_by(self, classifier):
+        return "mine_accuracy"
+
+
+def test_a_figure_has_its_own_loss_and_an_objective_its_own_figure(data, tmp_path):
+    """The model stays as it is, so by its own loss the first of all checkpoints would be the best."""
+    schedule = Schedule(epochs=3, checks=1, rate=1e-12, head_rate=1e-12)
+    fitted = fit(begin(data), Falling(), data[0][:64], data[1][:20], tmp_path, schedule)
+    losses = [line["eval_mine_loss"] for line in fitted.history if "eval_mine_loss" in line]
+    assert fitted.dev["mine_loss"] == min(losses) == losses[-1]
+    assert len(losses) == 3
+
+
 def test_a_better_figure_beats_a_lower_loss(data, tmp_path):
     schedule = Schedule(epochs=3, checks=1, metric="turns")
     fitted = fit(begin(data), Judging(step=-1.0), data[0][:64], data[1][:20], tmp_path, schedule)
