@@ -84,7 +84,8 @@ def _told(scored: Sequence[tuple[Unit, float, str]], width: int, height: int) ->
     ranked = sorted((each for each in scored if each[1]), key=lambda each: -abs(each[1]))[:_NAMED]
     strongest = ", ".join(f"{patch_name(unit)} {told}" for unit, _, told in ranked) or "none has a score"
     what = f"Image of {width} by {height} pixels"
-    return f"{what} with {len(scored)} patches; the strongest: {strongest}" if scored else what
+    patches = f"{len(scored)} patch{'es' * (len(scored) != 1)}"
+    return f"{what} with {patches}; the strongest: {strongest}" if scored else what
 
 
 def patch_name(unit: Unit) -> str:
@@ -107,11 +108,12 @@ def png(image: Image) -> bytes:
 def _patch(unit: Unit, score: float, told: str, greatest: float, line: float, framed: bool) -> Patch:
     top, left, bottom, right = unit.span
     share = abs(score) / greatest if greatest > 0 else 0.0
+    inset = line if framed else 0.0  # half of a frame's line lies outside of its rectangle
     return Patch(
-        x=left + line / 2,
-        y=top + line / 2,
-        width=max(0.0, right - left - line),
-        height=max(0.0, bottom - top - line),
+        x=left + inset / 2,
+        y=top + inset / 2,
+        width=max(0.0, right - left - inset),
+        height=max(0.0, bottom - top - inset),
         fill=tint(score, greatest),
         frame=hexadecimal(hue(score)) if framed else "none",
         strength=share,
