@@ -56,6 +56,18 @@ def test_train_predict_explain_show(veridical, tmp_path):
     assert "adds up to" in shown.stdout
     assert "residual" in page.read_text()
 
+    other = tmp_path / "other.jsonl"
+    assert (
+        veridical("explain", run, "--data", f"{DATA}:test[:20]", "--method", "random", "--out", other).returncode == 0
+    )
+    beside = ["--side-by-side", "--top", 4]
+    assert "6 explanations in" in veridical("show", why, other, *beside, "--limit", 3, "--html", page).stdout
+    assert (page.read_text().count("<tr"), page.read_text().count("<td>")) == (4, 6)
+    assert veridical("show", why, other, "--limit", 2, "--top", 1).stdout.count("top:") == 4
+    refused = veridical("show", why, other, *beside)
+    assert refused.returncode == 2
+    assert "Add --html page.html" in refused.stderr
+
     options = ["--data", f"{DATA}:test[:1]", "--method", "lime(samples=50)"]
     assert veridical("explain", run, *options, "--out", tmp_path / "lime.jsonl").returncode == 0
     (row,) = (json.loads(line) for line in veridical("show", tmp_path / "lime.jsonl", "--json").stdout.splitlines())

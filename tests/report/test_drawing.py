@@ -17,6 +17,7 @@ from veridical.report.drawing import (
     Answer,
     account,
     doubts,
+    drawing,
     fragment,
     greatest,
     heading,
@@ -24,7 +25,7 @@ from veridical.report.drawing import (
     segments,
     strongest_words,
 )
-from veridical.report.pictures import png
+from veridical.report.pictures import Picture, png
 from veridical.report.style import AGAINST, DARK, FOR, LIGHT, Paper, blend, contrast, depth, escaped, tint
 
 NASTY = "<script>alert(1)</script> \"q\" 'a' & &lt; </div> 😀 שלום\r\n\tnew  line " + "A" * 200
@@ -257,6 +258,43 @@ def test_an_image_is_drawn_with_its_patches(channels: int) -> None:
     assert "<title>-0.25</title>" in markup
     assert all(link.startswith(("data:image/png;base64,", "#")) for link in page.links)
     assert len(page.links) == 2
+
+
+def heat_map(*scores: float, **changes) -> Picture:
+    """The picture of an image of two rows with a patch for each score."""
+    units = tuple(Unit("image", (0, 3 * at, 2, 3 * at + 3), f"patch 1,{at + 1}") for at in range(len(scores)))
+    image = {"inputs": {"image": Image(np.zeros((2, 3 * len(scores), 1)))}, "units": units, "scores": scores}
+    (field,) = drawing(explain(**image), **changes).fields
+    assert field.picture is not None
+    return field.picture
+
+
+def test_a_map_is_told_in_words_and_numbers() -> None:
+    shown = heat_map(0.1, -0.4, 0.0, 0.2)
+    assert shown.told == (
+        "Image of 12 by 2 pixels with 4 patches; the strongest: patch 1,2 -0.4, patch 1,4 +0.2, patch 1,1 +0.1"
+    )
+    assert (shown.scale[0], shown.scale[-1], 0.0 in shown.scale) == (-0.4, 0.4, True)
+    assert (heat_map(0.3, 0.9).scale[0], heat_map(0.3, 0.9).scale[-1]) == (0.0, 0.9)
+    assert heat_map(-0.3, -0.9).scale[-1] == 0.0
+    assert heat_map(0.0, 0.0).scale == ()
+    assert heat_map(0.0, 0.0).told.endswith("none has a score")
+
+
+def test_the_listed_patches_of_a_map_are_framed_and_all_are_tinted() -> None:
+    shown = heat_map(0.7, 0.9, 0.8, top=2)
+    assert [patch.frame != "none" for patch in shown.patches] == [False, True, True]
+    assert len({patch.fill for patch in shown.patches}) == 3
+    assert shown.patches[0].width == 3  # an unframed patch is tinted up to its edge
+    assert [patch.frame != "none" for patch in heat_map(0.7, 0.9, 0.01).patches] == [True, True, False]
+
+
+def test_a_map_has_a_name_and_a_scale_in_the_markup() -> None:
+    units = (Unit("image", (0, 0, 2, 2), "patch 1,1"),)
+    markup = fragment(explain(inputs={"image": Image(np.zeros((2, 2, 1)))}, units=units, scores=(0.25,)))
+    assert 'role="img"' in markup
+    assert 'aria-label="Image of 2 by 2 pixels with 1 patch; the strongest: patch 1,1 +0.25"' in markup
+    assert re.search(r">0\s.*\s0.25</div>", markup, re.DOTALL)
 
 
 def test_png_holds_the_pixels() -> None:

@@ -7,10 +7,11 @@ import tracemalloc
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from veridical.core.errors import StorageError
-from veridical.core.values import Explanation, Unit
+from veridical.core.values import Explanation, Image, Unit
 from veridical.report import write_page
 
 BAD = "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>\"' url(http://evil.example)"
@@ -162,3 +163,78 @@ def test_of_several_labels_the_card_names_all_and_each_explanation_its_own(tmp_p
     assert markup.count("<strong><bdi>pos, neg</bdi></strong>") == 1
     assert markup.count("<strong><bdi>pos</bdi></strong>") == markup.count("<strong><bdi>neg</bdi></strong>") == 2
     assert (markup.count("&#10007;"), markup.count("&#10003;")) == (2, 2)  # of the two labels, one is right
+
+
+def two_models() -> list[Explanation]:
+    models = {"scc": {"model": {"name": "runs/scc"}}, "vmask": {"model": {"name": "runs/vmask"}}}
+    made = [explain(id, source, spec=models[source]) for source in models for id in "ab"]
+    return [*made, explain("b", "other")]
+
+
+def test_a_table_has_a_row_for_each_example_and_a_column_for_each_method(tmp_path: Path) -> None:
+    assert write_page(iter(two_models()), tmp_path / "page.html", side_by_side=True) == 5
+    page = Page(tmp_path / "page.html")
+    assert page.count("tr") == 3
+    assert page.count("td") == 6
+    assert [attrs["scope"] for tag, attrs in page.tags if tag == "th"] == ["col"] * 4 + ["row"] * 2
+    assert page.markup.count("not explained") == 1  # the first example by the third method
+
+
+def test_methods_of_several_models_name_theirs(tmp_path: Path) -> None:
+    for side_by_side, named in ((True, "scc<span>runs/scc</span>"), (False, "<h2>scc · runs/scc</h2>")):
+        write_page(two_models(), tmp_path / "page.html", side_by_side=side_by_side)
+        assert named in (tmp_path / "page.html").read_text()
+        write_page([explain("a"), explain("a", "lime")], tmp_path / "page.html", side_by_side=side_by_side)
+        assert "occlusion · m" not in (tmp_path / "page.html").read_text()
+        assert "<span>m</span>" not in (tmp_path / "page.html").read_text()
+
+
+def test_a_table_marks_the_strongest_words_only(tmp_path: Path) -> None:
+    units = (Unit("text", (0, 4), "good"), Unit("text", (5, 9), "film"))
+    made = explain("a", units=units, scores=(0.5, -0.4), label="neg")
+    write_page([made], tmp_path / "page.html", top=1, side_by_side=True)
+    (good,) = re.findall(r'<span title="\+0.5" style="([^"]*)"', (tmp_path / "page.html").read_text())
+    (film,) = re.findall(r'<span title="-0.4" style="([^"]*)"', (tmp_path / "page.html").read_text())
+    assert "background" in good
+    assert "font-weight" in good
+    assert film == ""
+    markup = (tmp_path / "page.html").read_text()
+    assert "<bdi>neg</bdi>" in markup  # the gold label, of the row
+    assert "90.0%" in markup  # the prediction, of each cell
+
+
+def test_one_id_with_two_texts_is_two_examples(tmp_path: Path) -> None:
+    made = [explain("1", text="good film"), explain("1", "lime", text="good news"), explain("1", "lime")]
+    write_page(made, tmp_path / "page.html", side_by_side=True)
+    assert Page(tmp_path / "page.html").count("tr") == 3
+    write_page(made, tmp_path / "page.html")
+    assert Page(tmp_path / "page.html").count("article") == 2
+
+
+def test_methods_with_other_options_have_columns_of_their_own(tmp_path: Path) -> None:
+    specs = [{"model": "m", "method": {"name": "lime", "samples": count}} for count in (10, 20)]
+    write_page([explain("1", "lime", spec=spec) for spec in specs], tmp_path / "page.html", side_by_side=True)
+    assert Page(tmp_path / "page.html").count("td") == 2
+
+
+def test_nothing_gets_into_a_table_and_an_empty_one_is_said_to_be_empty(tmp_path: Path) -> None:
+    changes = {"target": BAD, "label": BAD, "probabilities": {BAD: 1.0}, "spec": {"model": BAD, BAD: BAD}}
+    write_page([explain(BAD, BAD, BAD, **changes), explain("2")], tmp_path / "page.html", BAD, side_by_side=True)
+    page = Page(tmp_path / "page.html")
+    assert BAD in page.texts
+    assert not page.count("script")
+    assert not page.count("img")
+    assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on") or name == "src"]
+    assert write_page([], tmp_path / "page.html", side_by_side=True) == 0
+    assert "There are no explanations" in (tmp_path / "page.html").read_text()
+
+
+def test_an_image_stands_once_in_a_row_and_its_maps_beside_it(tmp_path: Path) -> None:
+    patch = Unit("image", (0, 0, 2, 2), "patch 1,1")
+    image = {"inputs": {"image": Image(np.full((2, 2, 1), 200, np.uint8))}, "units": (patch,)}
+    made = [explain("1", source, **image) for source in ("scc", "iba")]
+    write_page(made, tmp_path / "page.html", side_by_side=True)
+    page = Page(tmp_path / "page.html")
+    assert (page.count("image"), page.count("use"), page.count("rect")) == (1, 2, 2)
+    (id,) = (attrs["id"] for tag, attrs in page.tags if tag == "image")
+    assert {attrs["href"] for tag, attrs in page.tags if tag == "use"} == {f"#{id}"}

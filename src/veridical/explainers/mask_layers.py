@@ -43,6 +43,9 @@ class MaskLayer(Learned, Explainer):
     width: Count = option(100, "How many units the hidden layer of the network has.")
     pieces: Pieces = option("mean", PIECES_OF_A_MASK)
     seed: Seed = option(0, "Seed of the network's first weights.")
+    normalise: bool = option(
+        False, "Read states at mean 0 and deviation 1, for models that do so themselves at the start of each layer."
+    )
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.HIDDEN})
     cost: ClassVar[str] = "a small network; its states are those of the prediction"
     weakness: ClassVar[str] = _WEAKNESS
@@ -69,9 +72,9 @@ class MaskLayer(Learned, Explainer):
                 f"{hidden[0].shape[-1]}",
                 remedy="Train one with this model: `veridical train --objective ...`.",
             )
-        states = torch.stack(
-            self.read_from(hidden)
-        ).float()  # [S, R, T, d]: the model's weights may have less precision
+        states = torch.stack(self.read_from(hidden)).float()  # [S, R, T, d]: the model may have less precision
+        if self.normalise:
+            states = functional.layer_norm(states, states.shape[-1:])
         found: Tensor = self.network.to(states.device)(states)  # [R, T, 1]
         return found[..., 0]
 

@@ -80,7 +80,8 @@ class Classifier(ABC):
     give beside its outputs. `trained_on` names the data a model was trained on, and `origin` says where it was loaded
     from, where that is known. `learned` are the folders of explainers that were trained with it, by name. `has_biases`
     says whether its layers add something of their own to what they read, so that zero embeddings are an input like
-    others.
+    others. `norms_first` says whether its layers begin with a norm, so that the states between them are as large as
+    they happen to be.
     """
 
     kind: str
@@ -90,6 +91,7 @@ class Classifier(ABC):
     temperature: float = 1.0
     provides: frozenset[Ability] = frozenset()
     has_biases: bool = True
+    norms_first: bool = False
     trained_on: str | None = None
     origin: Origin | None = None
     learned: Mapping[str, Path] = MappingProxyType({})

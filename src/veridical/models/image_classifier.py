@@ -30,6 +30,7 @@ class ImageClassifier(Transformer):
     """
 
     kind = "image"
+    norms_first = True
     provides = Transformer.provides | {
         Ability.BERT_LAYERS,
         Ability.EMBEDDING_OUTPUT,

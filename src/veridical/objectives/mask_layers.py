@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import torch
@@ -101,7 +101,9 @@ class MaskObjective(Objective):
     def prepared(self, classifier: Classifier, examples: Sequence[Example]) -> MaskTraining:
         shown = classifier.forward(classifier.encode(examples[:1]), hidden=True).hidden
         assert shown is not None
-        return self.of(self.layer(shown[0].shape[-1], len(shown)), classifier, examples)
+        # States that nobody norms grow in training, until every mask is 1 and the sparse loss has no gradient left.
+        layer = replace(self.layer(shown[0].shape[-1], len(shown)), normalise=classifier.norms_first)
+        return self.of(layer, classifier, examples)
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         return self.prepared(case.classifier, case.batch.examples)(case)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from veridical.core.values import HUMAN, IMAGE, PAIR, TEXT, Explanation, Image, Label, gives_labels, is_number
-from veridical.report.pictures import Picture, picture
+from veridical.report.pictures import Picture, patch_name, picture
 from veridical.report.style import TEMPLATES, hue, tint
 
 _NAMES = {TEXT: "Text", PAIR: "Second text", IMAGE: "Image"}
@@ -71,12 +71,16 @@ class Heading:
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a text; a scored one has its score in words (`told`), a tint, and a line under it if it is strong."""
+    """A piece of a text; a scored one has its score in words (`told`), a tint, and a line under it if it is large.
+
+    A `strong` one is one of the few that stand out.
+    """
 
     text: str
     told: str | None = None
     tint: str = ""
     line: str = ""
+    strong: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,14 +119,17 @@ def fragment(explanation: Explanation) -> str:
     return TEMPLATES.get_template("fragment.html").render(shown=drawing(explanation))
 
 
-def drawing(explanation: Explanation, top: int = 0) -> Drawing:
-    """What to show of an explanation, with its `top` strongest units listed."""
+def drawing(explanation: Explanation, top: int = 0, only_top: bool = False) -> Drawing:
+    """What to show of an explanation, with its `top` strongest units listed, or listed and alone in being marked."""
     notes = (account(explanation), *(f"⚠ {doubt}" for doubt in doubts(explanation)))
+    strongest = set(_ranked(explanation)[:top])
     return Drawing(
         heading=heading(explanation),
         source=explanation.source,
         by_people=explanation.source == HUMAN,
-        fields=tuple(_field(explanation, name, value) for name, value in explanation.inputs.items()),
+        fields=tuple(
+            _field(explanation, name, value, strongest, only_top) for name, value in explanation.inputs.items()
+        ),
         notes=tuple(note for note in notes if note),
         words=strongest_words(explanation, top),
     )
@@ -191,8 +198,13 @@ def greatest(explanation: Explanation) -> float:
 
 def strongest_words(explanation: Explanation, count: int) -> tuple[Word, ...]:
     """The units with the largest scores in size, for or against: at most `count`, none with a score of 0."""
-    ranked = sorted(range(len(explanation.units)), key=lambda index: -abs(explanation.scores[index]))
-    return tuple(_word(explanation, index) for index in ranked[:count] if explanation.scores[index])
+    return tuple(_word(explanation, index) for index in _ranked(explanation)[:count])
+
+
+def _ranked(explanation: Explanation) -> list[int]:
+    """The units that have a score, the strongest first."""
+    scores = explanation.scores
+    return sorted((index for index, score in enumerate(scores) if score), key=lambda index: -abs(scores[index]))
 
 
 def doubts(explanation: Explanation) -> list[str]:
@@ -249,20 +261,28 @@ def _of_field(explanation: Explanation, field: str) -> list[int]:
     return [index for index, unit in enumerate(explanation.units) if unit.field == field]
 
 
-def _field(explanation: Explanation, name: str, value: str | Image) -> Field:
+def _field(explanation: Explanation, name: str, value: str | Image, strongest: set[int], only_top: bool) -> Field:
+    """One input as it is drawn; the strongest patches get frames, and with `only_top` the other words no tint."""
     top, called = greatest(explanation), _NAMES.get(name, name)
     if isinstance(value, Image):
-        units, scores = explanation.units, explanation.scores
-        own = _of_field(explanation, name)
-        scored = ((units[index], scores[index], score_text(explanation, index, 4)) for index in own)
-        return Field(called, is_text=False, picture=picture(value, scored, top))
-    pieces = tuple(_piece(explanation, text, index, top) for text, index in segments(explanation, name))
+        return Field(called, is_text=False, picture=_picture(explanation, name, value, strongest))
+    marked = strongest if only_top else None
+    pieces = tuple(_piece(explanation, text, index, top, marked) for text, index in segments(explanation, name))
     return Field(called, is_text=True, pieces=pieces)
 
 
-def _piece(explanation: Explanation, text: str, index: int | None, top: float) -> Piece:
+def _picture(explanation: Explanation, name: str, image: Image, strongest: set[int]) -> Picture | None:
+    units, scores, own = explanation.units, explanation.scores, _of_field(explanation, name)
+    scored = [(units[index], scores[index], score_text(explanation, index, 4)) for index in own]
+    framed = {place for place, index in enumerate(own) if index in strongest}
+    return picture(image, scored, greatest(explanation), framed)
+
+
+def _piece(explanation: Explanation, text: str, index: int | None, top: float, marked: set[int] | None) -> Piece:
     if index is None:
         return Piece(text)
+    if marked is not None and index not in marked:
+        return Piece(text, told=score_text(explanation, index, 4))
     score = explanation.scores[index]
     share = abs(score) / top if top > 0 else 0.0
     return Piece(
@@ -270,6 +290,7 @@ def _piece(explanation: Explanation, text: str, index: int | None, top: float) -
         told=score_text(explanation, index, 4),
         tint=tint(score, top) if share >= _TINTED else "",
         line=_line(score, share) if share >= _LINED else "",
+        strong=marked is not None,
     )
 
 
@@ -281,5 +302,4 @@ def _line(score: float, share: float) -> str:
 
 def _word(explanation: Explanation, index: int) -> Word:
     unit, score = explanation.units[index], explanation.scores[index]
-    name = unit.text or f"patch {unit.span[0]},{unit.span[1]}"
-    return Word(name, score_text(explanation, index), score > 0)
+    return Word(patch_name(unit), score_text(explanation, index), score > 0)

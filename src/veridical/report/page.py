@@ -12,20 +12,49 @@ from markupsafe import Markup
 
 from veridical.core.files import spec_key
 from veridical.core.storage import text_file
-from veridical.core.values import HUMAN, Explanation
-from veridical.report.drawing import Heading, drawing, heading
+from veridical.core.values import HUMAN, Explanation, Image
+from veridical.report.drawing import Drawing, Heading, drawing
 from veridical.report.style import TEMPLATES
+
+Place = tuple[int, int]
+"""Where a drawn part lies in the spool: its start and its length."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A method and the model that it explained; `model` is empty where a page has only one."""
+
+    method: str
+    model: str
+
+
+@dataclass
+class _Row:
+    """One example: its heading, what the table says of it, and its drawn explanations, by column."""
+
+    example: str
+    heading: Heading
+    head: Place
+    places: list[tuple[str, Place]] = field(default_factory=list)
 
 
 @dataclass
 class _Index:
     """What is kept in memory: where each drawn explanation lies in the spool, and what the page's header tells."""
 
-    places: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # by example: start and length of each
-    headings: dict[str, Heading] = field(default_factory=dict)
+    rows: dict[tuple[str, str], _Row] = field(default_factory=dict)  # by id and inputs: two files may share an id
+    columns: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)  # by key: a source and its model
     sources: dict[str, int] = field(default_factory=dict)
     specs: dict[str, dict[str, Any]] = field(default_factory=dict)
     count: int = 0
+
+
+@dataclass(frozen=True)
+class _Section:
+    """One drawn explanation, and what made it."""
+
+    column: Column
+    body: Markup
 
 
 @dataclass(frozen=True)
@@ -36,36 +65,77 @@ class _Card:
     example: str
     heading: Heading
     count: int
-    sections: Iterator[Markup]
+    sections: Iterator[_Section]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One example in a table: what it is, and a cell for each column, empty where it was not explained."""
+
+    number: int
+    head: Markup
+    cells: Iterator[list[Markup]]
 
 
 def write_page(
-    explanations: Iterable[Explanation], path: str | os.PathLike[str], title: str = "Explanations", top: int = 5
+    explanations: Iterable[Explanation],
+    path: str | os.PathLike[str],
+    title: str = "Explanations",
+    top: int = 5,
+    side_by_side: bool = False,
 ) -> int:
     """Write the page and return how many explanations it shows.
 
     Explanations of the same example come under one card, wherever they stand in the input, so that methods can be
-    compared. Each is drawn once to a temporary file: memory stays small for thousands of them. The page appears at
-    `path` only when it is complete. `top` words are listed under each text; 0 lists none.
+    compared. With `side_by_side` the page is a table instead: a row for each example, a column for each method and
+    model, and only the `top` units marked. Each explanation is drawn once to a temporary file: memory stays small for
+    thousands of them. The page appears at `path` only when it is complete. `top` words are listed under each text; 0
+    lists none.
     """
     with tempfile.TemporaryFile() as spool, text_file(path) as page:
-        index = _draw(explanations, spool, top)
-        page.writelines(_page(index, spool, title))
+        index = _draw(explanations, spool, top, side_by_side)
+        page.writelines(_page(index, spool, title, top, side_by_side))
     return index.count
 
 
-def _draw(explanations: Iterable[Explanation], spool: BinaryIO, top: int) -> _Index:
-    index, template = _Index(), TEMPLATES.get_template("section.html")
+def _draw(explanations: Iterable[Explanation], spool: BinaryIO, top: int, side_by_side: bool) -> _Index:
+    index = _Index()
+    template = TEMPLATES.get_template("cell.html" if side_by_side else "section.html")
     for explanation in explanations:
-        start, example = spool.tell(), explanation.example_id
-        shared = index.headings.setdefault(example, heading(explanation))
-        shown = drawing(explanation, top)
-        spool.write(template.render(shown=shown, shares_heading=_shares(shown.heading, shared)).encode())
-        index.places.setdefault(example, []).append((start, spool.tell() - start))
+        shown = drawing(explanation, top, only_top=side_by_side)
+        key = explanation.example_id, spec_key({name: _content(value) for name, value in explanation.inputs.items()})
+        if key not in index.rows:
+            head = _spooled(spool, _head(explanation, shown)) if side_by_side else (0, 0)
+            index.rows[key] = _Row(explanation.example_id, shown.heading, head)
+        row = index.rows[key]
+        same = _shares(shown.heading, row.heading)
+        row.places.append((_column(index, explanation), _spooled(spool, template.render(shown=shown, same=same))))
         index.sources[explanation.source] = index.sources.get(explanation.source, 0) + 1
         index.specs.setdefault(spec_key(explanation.spec), dict(explanation.spec))
         index.count += 1
     return index
+
+
+def _head(explanation: Explanation, shown: Drawing) -> str:
+    return TEMPLATES.get_template("head.html").render(shown=shown, example=explanation.example_id)
+
+
+def _content(value: str | Image) -> str:
+    return value if isinstance(value, str) else f"{value.pixels.shape}{value.pixels.tobytes().hex()}"
+
+
+def _column(index: _Index, explanation: Explanation) -> str:
+    """The key of the column: the same method with other options, or for another model, has another."""
+    spec, model = explanation.spec, explanation.spec.get("model")
+    key = spec_key({"source": explanation.source, "method": spec.get("method"), "model": model})
+    known = model if isinstance(model, dict) else {"name": model}
+    index.columns.setdefault(key, (explanation.source, known))
+    return key
+
+
+def _spooled(spool: BinaryIO, markup: str) -> Place:
+    start = spool.tell()
+    return start, spool.write(markup.encode())
 
 
 def _shares(own: Heading, card: Heading) -> bool:
@@ -73,34 +143,53 @@ def _shares(own: Heading, card: Heading) -> bool:
     return own == card and own.chosen is None
 
 
-def _page(index: _Index, spool: BinaryIO, title: str) -> Iterator[str]:
-    examples = len(index.places)
-    return TEMPLATES.get_template("page.html").generate(
+def _page(index: _Index, spool: BinaryIO, title: str, top: int, side_by_side: bool) -> Iterator[str]:
+    examples, columns = len(index.rows), _columns(index)
+    return TEMPLATES.get_template("table.html" if side_by_side else "page.html").generate(
         title=title,
         counts=f"{index.count} explanation{'s' * (index.count != 1)} of {examples} example{'s' * (examples != 1)}",
-        sources=[f"{'people' if name == HUMAN else name} ({count})" for name, count in index.sources.items()],
-        models=_models(index.specs.values()),
+        sources=[f"{_called(name)} ({count})" for name, count in index.sources.items()],
+        models=list(dict.fromkeys(name for name in map(_model_name, _models(index)) if name)),
         specs=list(index.specs.values()),
-        cards=_cards(index, spool),
+        columns=list(columns.values()),
+        top=top,
+        cards=_lines(index, spool, columns) if side_by_side else _cards(index, spool, columns),
     )
 
 
-def _cards(index: _Index, spool: BinaryIO) -> Iterator[_Card]:
-    for number, (example, places) in enumerate(index.places.items(), start=1):
-        yield _Card(number, example, index.headings[example], len(places), _sections(spool, places))
+def _cards(index: _Index, spool: BinaryIO, columns: dict[str, Column]) -> Iterator[_Card]:
+    for number, row in enumerate(index.rows.values(), start=1):
+        sections = (_Section(columns[key], _read(spool, place)) for key, place in row.places)
+        yield _Card(number, row.example, row.heading, len(row.places), sections)
 
 
-def _sections(spool: BinaryIO, places: Iterable[tuple[int, int]]) -> Iterator[Markup]:
-    for start, length in places:
-        spool.seek(start)
-        yield Markup(spool.read(length).decode())  # made by a template, so it is escaped already
+def _lines(index: _Index, spool: BinaryIO, columns: dict[str, Column]) -> Iterator[_Line]:
+    for number, row in enumerate(index.rows.values(), start=1):
+        cells = ([_read(spool, place) for key, place in row.places if key == column] for column in columns)
+        yield _Line(number, _read(spool, row.head), cells)
 
 
-def _models(specs: Iterable[dict[str, Any]]) -> list[str]:
-    """The models that the specs name, each once."""
-    found: dict[str, None] = {}
-    for spec in specs:
-        model = spec.get("model")
-        name = model.get("name", "") if isinstance(model, dict) else model
-        found |= {str(name): None} if name else {}
-    return list(found)
+def _read(spool: BinaryIO, place: Place) -> Markup:
+    start, length = place
+    spool.seek(start)
+    return Markup(spool.read(length).decode())  # made by a template, so it is escaped already
+
+
+def _columns(index: _Index) -> dict[str, Column]:
+    """What stands over each column; models are named where there are several."""
+    several = len({spec_key(model) for model in _models(index)}) > 1
+    names = {key: _called(source) for key, (source, _) in index.columns.items()}
+    return {key: Column(names[key], _model_name(model) if several else "") for key, (_, model) in index.columns.items()}
+
+
+def _models(index: _Index) -> list[dict[str, Any]]:
+    """The models that methods explained; people explain none."""
+    return [model for source, model in index.columns.values() if source != HUMAN]
+
+
+def _model_name(model: dict[str, Any]) -> str:
+    return str(model.get("name") or model.get("fingerprint") or "")
+
+
+def _called(source: str) -> str:
+    return "people" if source == HUMAN else source

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from veridical.audits.card import write_comparison
 from veridical.audits.card.card import write_card
 from veridical.audits.statistics.comparison import compare
 from veridical.audits.statistics.summary import summarise
+from veridical.core.values import Explanation, Image, Unit
 from veridical.report import write_page
 
 MISSING = "axe needs the packages axe-playwright-python and playwright, and the program chromium"
@@ -55,7 +57,18 @@ def pages(made_full_audit, made_explanations, tmp_path: Path) -> dict[str, Path]
     other = dataclasses.replace(audit, model={"name": "runs/saloss"})
     write_comparison(compare(audit, other, likeness={"attention": 0.4}), tmp_path / "comparison.html")
     write_page((each for made in explanations.values() for each in made[:3]), tmp_path / "page.html")
-    return {name: tmp_path / f"{name}.html" for name in ("card", "comparison", "page")}
+    write_page(_side_by_side(explanations), tmp_path / "table.html", side_by_side=True)
+    return {name: tmp_path / f"{name}.html" for name in ("card", "comparison", "page", "table")}
+
+
+def _side_by_side(explanations: dict[str, list[Explanation]]) -> Iterator[Explanation]:
+    """Texts by several methods, and an image."""
+    yield from (each for made in explanations.values() for each in made[:3])
+    image, patch = Image(np.full((4, 4, 3), 90, np.uint8)), Unit("image", (0, 0, 2, 2), "patch 1,1")
+    text = next(iter(explanations.values()))[0]
+    yield dataclasses.replace(
+        text, example_id="image", inputs={"image": image}, units=(patch,), scores=(0.5,), margins=None
+    )
 
 
 @pytest.mark.parametrize(("paper", "width"), [("light", 1200), ("dark", 360)])
