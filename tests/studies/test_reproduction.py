@@ -18,10 +18,11 @@ from veridical.explainers import EXPLAINERS
 from veridical.objectives import OBJECTIVES
 from veridical.run.train import train
 from veridical.studies import STUDIES, Figure, Look, Preset, Sizes, Study, StudyData, Variant, reproduction
-from veridical.studies.reproduction import StudyRuns, reproduce
+from veridical.studies.reproduction import reproduce
 from veridical.studies.runs import read_runs, write_runs
 from veridical.studies.study import LAYER, data_of
 from veridical.studies.tables import as_json, markdown
+from veridical.studies.trainings import StudyRuns
 from veridical.training import Schedule
 
 DATA = "planted(train=120, length=6)"
@@ -146,7 +147,7 @@ class Tuning:
 )
 def test_while_the_last_candidate_wins_further_ones_are_tried(monkeypatch, tmp_path, order, asked, best):
     tuning = Tuning(*order)
-    monkeypatch.setattr("veridical.studies.reproduction.choose", tuning)
+    monkeypatch.setattr("veridical.studies.trainings.choose", tuning)
     variants = {
         "plain": Variant(("cross-entropy",)),
         "tuned": Variant(("a", "b"), further=("c", "d")),
@@ -288,7 +289,7 @@ def test_the_same_call_again_finds_everything_done(done, monkeypatch):
         trained.append(train(*arguments, **rest))
         return trained[-1]
 
-    monkeypatch.setattr("veridical.studies.reproduction.train", train_and_look)
+    monkeypatch.setattr("veridical.studies.trainings.train", train_and_look)
     again = reproduce(SMALL, "smoke", folder, watch=Watch(told.append))
     assert again.lines == found.lines
     assert len(trained) == 8  # two seeds of four variants
@@ -305,7 +306,7 @@ def without_likeness(results):
 def test_a_study_goes_on_from_its_numbers_where_its_models_are_not(done, tmp_path, monkeypatch):
     folder, found = done
     shutil.copytree(folder.parent / "tables", tmp_path / "tables")
-    monkeypatch.setattr("veridical.studies.reproduction.train", None)  # nothing is trained
+    monkeypatch.setattr("veridical.studies.trainings.train", None)  # nothing is trained
     again = reproduce(SMALL, "smoke", tmp_path / "elsewhere", tables=tmp_path / "tables")
     for one, other in zip(without_likeness(again), without_likeness(found), strict=True):
         assert replace(one, contrast=None, mean=0, std=0, detectable=0) == replace(
@@ -349,6 +350,35 @@ def test_a_damaged_file_of_numbers_is_named(tmp_path):
     (tmp_path / "small-smoke.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(StorageError, match="small-smoke.parquet is damaged"):
         reproduce(SMALL, "smoke", tmp_path / "elsewhere", tables=tmp_path)
+
+
+def test_layers_are_looked_at_by_one_name_and_shown_side_by_side(tmp_path):
+    study = Study(
+        name="layers",
+        title="What does each keep?",
+        variants={
+            "plain": Variant(("cross-entropy",)),
+            "vmask": Variant(("vmask",), matched=False, layer="vmask"),
+            "l2x": Variant(("l2x",), against=("plain", "vmask"), matched=False, layer="l2x"),
+        },
+        looks={
+            "reasons": Look("attention", "decision-flip"),
+            "layers": Look("{layer}", "post-hoc-accuracy(curve=[1, 2])"),
+        },
+        presets={
+            "smoke": replace(SMALL.presets["smoke"], data_sets=(StudyData("mine", DATA, documents={"layers": 6}),))
+        },
+        best_by="accuracy",
+    )
+    found = reproduce(study, "smoke", tmp_path)
+    lines = [each for each in found.lines if each.method == LAYER]
+    assert {each.variant for each in lines} == {"vmask", "l2x"}  # the first has no layer
+    assert [each.against for each in lines if each.contrast] == ["vmask"]
+    assert {each.variant for each in found.curves if each.curve.method == LAYER} == {"vmask", "l2x"}
+    assert line(found, "vmask", "test masked_accuracy", "mine").seeds == 2
+    page = (tmp_path / "layers-smoke-mine.html").read_text()
+    assert all(f">{name}<" in page for name in study.variants)  # models are called as in the study
+    assert "explanations of 20 examples" in page
 
 
 def test_another_study_in_the_same_folder_is_refused(done):

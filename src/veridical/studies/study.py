@@ -119,6 +119,11 @@ class Look:
     methods: str
     metrics: str
 
+    @property
+    def is_of_layers(self) -> bool:
+        """Whether it looks at models by the layers they come with."""
+        return "{layer}" in self.methods
+
     def asked(self, variant: Variant, folders: Mapping[str, str]) -> Look | None:
         """The look at a model of a variant, given the folders of models by their variants; None if there is none."""
         names = {**folders, **({"layer": variant.layer} if variant.layer else {})}
