@@ -4,18 +4,17 @@ import json
 
 import pytest
 
-from veridical.studies import STUDIES, Figure, Preset, Study, StudyData, Variant
+from veridical.studies import STUDIES, Figure, Look, Preset, Study, StudyData, Variant
 from veridical.training import Schedule
 
 TINY = Study(
     name="tiny",
     title="Does it run?",
     variants={"plain": Variant(("cross-entropy",)), "smooth": Variant(("cross-entropy(smoothing=0.1)",))},
-    methods="attention",
-    metrics="decision-flip",
+    looks={"reasons": Look("attention", "decision-flip")},
     presets={
         "smoke": Preset(
-            (StudyData("planted", "planted(train=60, length=5)", audited=6),),
+            (StudyData("planted", "planted(train=60, length=5)", documents={"reasons": 6}),),
             model="tiny",
             seeds=(0, 1),
             schedule=Schedule(epochs=1, checks=1),

@@ -359,7 +359,7 @@ def test_layers_are_looked_at_by_one_name_and_shown_side_by_side(tmp_path):
         variants={
             "plain": Variant(("cross-entropy",)),
             "vmask": Variant(("vmask",), matched=False, layer="vmask"),
-            "l2x": Variant(("l2x",), against=("plain", "vmask"), matched=False, layer="l2x"),
+            "l2x": Variant(("l2x",), against=("plain", "vmask"), matched=False, layer="l2x", after="plain"),
         },
         looks={
             "reasons": Look("attention", "decision-flip"),
@@ -376,6 +376,8 @@ def test_layers_are_looked_at_by_one_name_and_shown_side_by_side(tmp_path):
     assert [each.against for each in lines if each.contrast] == ["vmask"]
     assert {each.variant for each in found.curves if each.curve.method == LAYER} == {"vmask", "l2x"}
     assert line(found, "vmask", "test masked_accuracy", "mine").seeds == 2
+    begun = json.loads((tmp_path / "mine" / "l2x" / "seed-1" / "model" / "run.json").read_text())["model"]
+    assert begun == str(tmp_path / "mine" / "plain" / "seed-1" / "model")
     page = (tmp_path / "layers-smoke-mine.html").read_text()
     assert all(f">{name}<" in page for name in study.variants)  # models are called as in the study
     assert "explanations of 20 examples" in page
@@ -449,6 +451,7 @@ def test_studies_name_things_that_exist(study):
                 OBJECTIVES.create(objective)
             assert {variant.follows, *variant.against} <= {None, *study.variants}
             assert variant.layer is None or variant.layer in EXPLAINERS
+            assert variant.after is None or variant.after in study.variants
     known = {LAYER, MODEL}
     for look in study.looks.values():
         asked = look.asked(Variant((), layer="scc"), dict.fromkeys(study.variants, "folder"))

@@ -29,7 +29,7 @@ class Accuracy(Metric):
     weakness: ClassVar[str] = (
         "Says nothing of explanations. Where one class is much more frequent, always deciding for it looks good."
     )
-    fewest: ClassVar[int] = 0
+    fewest: ClassVar[int] = 1
     percent: ClassVar[bool] = True
     ranks: ClassVar[bool] = False
     comparable: ClassVar[bool] = True

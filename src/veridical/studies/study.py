@@ -85,7 +85,8 @@ class Variant:
     sufficiency and comprehensiveness move when a model is only less sure. A `control` is not there to be better than
     anything: its tests take no part in the correction for many tests.
 
-    `layer` is the method that comes with a model trained in this way.
+    `layer` is the method that comes with a model trained in this way. With `after` it begins with the model of another
+    variant and the same seed, which comes before it, and not with the pretrained one.
     """
 
     objectives: tuple[str, ...]
@@ -96,6 +97,7 @@ class Variant:
     matched: bool = True
     control: bool = False
     layer: str | None = None
+    after: str | None = None
 
     @property
     def candidates(self) -> tuple[str, ...]:

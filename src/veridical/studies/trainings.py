@@ -92,7 +92,8 @@ class StudyRuns:
             for variant in self.study.variants_on(data_set):
                 if variant not in objectives:
                     objectives[variant] = self._tuned(data_set, data, variant)
-                done[variant].append(self._train(data_set, data, variant, objectives[variant], seed))
+                begins = self._begins(data_set, variant, done)
+                done[variant].append(self._train(data_set, data, variant, objectives[variant], seed, begins))
                 yield list(self._looked_at(data_set, data, variant, done))
 
     def _kept(self, data_set: StudyData, seed: int) -> Sequence[SeedRun]:
@@ -194,13 +195,18 @@ class StudyRuns:
         )
         return found.candidates.index(found.best)
 
-    def _train(self, data_set: StudyData, data: str, variant: str, objective: str, seed: int) -> _Model:
+    def _begins(self, data_set: StudyData, variant: str, done: Mapping[str, Sequence[_Model]]) -> str:
+        """The model that a training begins with; one of the study is the last, which has the same seed."""
+        earlier = self.study.variants[variant].after
+        return str(done[earlier][-1].folder / "model") if earlier else data_set.model or self.preset.model
+
+    def _train(self, data_set: StudyData, data: str, variant: str, objective: str, seed: int, begins: str) -> _Model:
         """Train a model unless that was done."""
         model = self._model_folder(data_set, variant, objective, seed)
         done = train(
             data,
             model,
-            model=data_set.model or self.preset.model,
+            model=begins,
             objective=objective,
             schedule=self._schedule(data_set, seed),
             settings=self._settings(data_set, variant),
