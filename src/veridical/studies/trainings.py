@@ -226,7 +226,8 @@ class StudyRuns:
         They are of the first seed, and their models are called as in the study. None where its models are not here.
         """
         looks = [(self.study.first, data_set.name)]
-        looks += [(name, look) for look, asked in self.study.looks.items() if asked.is_of_layers for name in objectives]
+        of_layers = [name for name, asked in self.study.looks.items() if asked.is_of_layers]
+        looks += [(name, look) for look in of_layers[:1] for name in objectives]  # others have the same explanations
         for variant, look in looks:
             model = self._model_folder(data_set, variant, objectives[variant], self.preset.seeds[0])
             path = _audit_folder(model.parent, look) / EXPLANATIONS
