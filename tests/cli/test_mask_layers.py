@@ -34,7 +34,7 @@ def test_a_model_says_which_layers_it_has(veridical, trained, tmp_path):
     done = veridical("explain", trained, "--method", "scc", "--data", DATA, "--out", why)
     assert done.returncode != 0
     said = " ".join(done.stderr.split())
-    assert "scc is a layer that is trained with a model, and this model has none of that name (it has: none)" in said
+    assert "scc has to be learned for a model, and this model has none of that name (it has: none)" in said
     assert "veridical train --objective scc" in said
 
 

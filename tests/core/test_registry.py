@@ -526,7 +526,7 @@ def test_a_folder_below_the_home_folder(things, saved, monkeypatch):
 
 
 def test_a_folder_takes_no_options(things, saved):
-    with pytest.raises(UsageError, match=rf"the thing in {saved} has its options already. Give none"):
+    with pytest.raises(UsageError, match=rf"the thing in {saved} has its option 'size' already. Give none"):
         things.create(f"{saved}(size=3)")
 
 

@@ -2,7 +2,6 @@
 
 import math
 from functools import partial
-from itertools import permutations
 
 import pytest
 import torch
@@ -16,55 +15,14 @@ from veridical.explainers.shapley import exact, gaussian_process, regression
 from veridical.masking import Case
 from veridical.run.explain import explain
 from veridical.testing import Formula, text_classifier
+from veridical.testing.games import by_definition, case_of, formula_of, of_three, smooth, wild
 
 FITS = ["process", "regression"]
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-
-def formula_of(value, words):
-    """A model whose logit of `yes` is a function of which of the words a, b, c ... are there."""
-    return Formula(
-        dict.fromkeys(LETTERS[:words], 1.0), lambda x: torch.stack([torch.zeros(len(x)).double(), value(x)], 1)
-    )
-
-
-def case_of(value, words):
-    return Case.bind(formula_of(value, words), [Example.of(" ".join(LETTERS[:words]))], target="yes")
-
-
-def by_definition(value, words):
-    """The mean over all orders of what each word adds to those before it."""
-    total = torch.zeros(words, dtype=torch.float64)
-    for order in permutations(range(words)):
-        there = torch.zeros(1, words, dtype=torch.float64)
-        before = value(there)
-        for word in order:
-            there[0, word] = 1
-            after = value(there)
-            total[word] += (after - before)[0]
-            before = after
-    return total / math.factorial(words)
-
-
-def game_of_three(x):
-    return 0.1 + 0.5 * x[:, 0] * x[:, 1] + 0.2 * x[:, 2] - 0.1 * x[:, 1] * x[:, 2]
-
-
-def wild(x):
-    """Interactions of all orders, differently strong."""
-    steps = torch.arange(1, x.shape[1] + 1, dtype=torch.float64)
-    return torch.sin(x @ steps.sqrt()) + x[:, 0] * x[:, 1] * x[:, 2] + (x @ (1 / steps)).tanh()
-
-
-def smooth(x):
-    """Saturation and a few interactions, as networks have them."""
-    steps = torch.arange(1, x.shape[1] + 1, dtype=torch.float64)
-    return 2 * (x @ (steps * 2).sin()).tanh() + x[:, 0] * x[:, 1] - x[:, 2] * (x @ steps.cos())
 
 
 @pytest.mark.parametrize("fit", FITS)
 def test_a_game_of_three_words(fit):
-    found = KernelShap(fit=fit).scores(case_of(game_of_three, 3))
+    found = KernelShap(fit=fit).scores(case_of(of_three, 3))
     assert found.values[0].tolist() == pytest.approx([0.25, 0.20, 0.15], abs=1e-6)
     assert found.measures["difference"].item() == pytest.approx(0.6, abs=1e-6)
     assert found.margins[0].tolist() == [0, 0, 0]
@@ -226,7 +184,8 @@ def test_without_structure_the_process_is_no_worse_than_the_regression():
 
 def test_a_text_is_done_when_its_margins_are_small_enough():
     loose, tight = (
-        Case.bind(formula_of(smooth, 16), [Example.of(" ".join(LETTERS[:16]))], target="yes") for _ in range(2)
+        Case.bind(formula_of(smooth, 16), [Example.of(" ".join("abcdefghijklmnopqrstuvwxyz"[:16]))], target="yes")
+        for _ in range(2)
     )
     first, second = (
         KernelShap(samples=2000, tolerance=tolerance).scores(case) for tolerance, case in ((0.5, loose), (0.1, tight))

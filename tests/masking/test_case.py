@@ -85,7 +85,7 @@ def test_a_gold_label_the_model_does_not_know():
 
 
 def test_a_class_that_does_not_exist():
-    with pytest.raises(UsageError, match="no class 'maybe'.*predicted, gold or one of: no, yes"):
+    with pytest.raises(UsageError, match="no class 'maybe'.*predicted, gold, every or one of: no, yes"):
         Case.bind(Formula.linear({"x": 1.0}), [Example.of("x")], target="maybe")
 
 

@@ -303,7 +303,7 @@ def metric_name(found):
 @pytest.mark.parametrize("name", ["scc", "vmask", "l2x", "iba"])
 def test_mask_layers_can_be_judged(name, folders, tmp_path):
     train(f"{DATA}[:64]", tmp_path / name, model="tiny", objective=name, schedule=Schedule(epochs=1, checks=1))
-    metrics = [metric_of(folders), PositionLeak(words="above")]
+    metrics = [metric_of(folders), PositionLeak(words="top-k")]
     done = audit(str(tmp_path / name), load(f"{TEST}[:20]"), name, metrics, timed=0)
     for metric in done.metrics:
         assert done.summary.table(metric.name).cell(name).scored == 20

@@ -232,3 +232,12 @@ def test_presets_and_contract(preset):
     metric = METRICS.create(f"position-leak(preset={preset}, folds=2)")
     assert isinstance(metric, CorpusMetric)
     check_metric(metric)
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0])
+def test_a_limit_that_selects_nothing_or_everything_says_nothing(planted, score):
+    """Scores of another kind may all lie below the limit: that is no proof of honesty."""
+    found = PositionLeak(words="above").over(
+        planted, [explained(example, lambda _, units: [score] * len(units)) for example in planted]
+    )
+    assert np.isnan(found.values.numpy()).all()

@@ -474,7 +474,7 @@ def test_the_name_of_a_layer_stands_for_the_models_own(run):
 def test_a_layer_that_the_model_does_not_have(run, trained):
     with pytest.raises(UnsupportedError, match=r"this model has none of that name \(it has: none\).*--objective scc"):
         explain(Classifier.load(trained), ["good"], "scc")
-    with pytest.raises(UnsupportedError, match=r"vmask is a layer.*\(it has: scc\)"):
+    with pytest.raises(UnsupportedError, match=r"vmask has to be learned.*\(it has: scc\)"):
         explain(Classifier.load(run), ["good"], "vmask")
     examples = load(f"{DATA}:test").examples[:3]
     planned = plan(Classifier.load(run), examples, [EXPLAINERS.create("vmask")], [METRICS.create("aopc")])
@@ -484,3 +484,17 @@ def test_a_layer_that_the_model_does_not_have(run, trained):
 def test_a_layer_keeps_the_options_that_it_was_trained_with(run):
     with pytest.raises(UsageError, match="the options of scc are those that it was trained with"):
         explain(Classifier.load(run), ["good"], "scc(width=7)")
+
+
+def test_rare_words_are_drawn_while_a_model_runs_in_bfloat16():
+    """A chance of .003 has no like among the 8 bits of bfloat16, where it would be never."""
+    layer = SCCLayer(size=8, states=2)
+    with torch.no_grad():
+        for weight in layer.network.parameters():
+            weight.zero_()
+        layer.network.last.bias.fill_(torch.tensor(0.003).logit())
+    torch.manual_seed(0)
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        logits = layer.logits([torch.zeros(10_000, 100, 8)] * 2)
+        drawn = concrete(logits, 1.0, hard=True)
+    assert drawn.mean().item() == pytest.approx(0.003, rel=0.1)

@@ -19,7 +19,7 @@ from veridical.audits.record import MODEL, document_id
 from veridical.core.errors import InputError, UsageError
 from veridical.core.files import ExplanationWriter, read, spec_key
 from veridical.core.files.rows import Key, RowKey, Seen, spec_data, targets_of
-from veridical.core.values import HUMAN, Example, Explanation, Unit, content_hash
+from veridical.core.values import FAMILIAR, HUMAN, UNFAMILIAR, Example, Explanation, Unit, content_hash
 from veridical.explainers import EXPLAINERS
 from veridical.masking import Case
 from veridical.run.handle import ModelHandle
@@ -39,8 +39,8 @@ class ScoredDocument:
     """What is kept of an explanation: its scores, and in `content` a hash of all that a metric could depend on.
 
     `document` is the id of the document that it explains. `difference` and `residual` are its measures of these names,
-    0 where its scores need not add up. `packed` is the rest of the explanation in a twentieth of the memory, but for
-    its inputs, which the example has.
+    0 where its scores need not add up; `unfamiliar` says that a student never met such a text. `packed` is the rest of
+    the explanation in a twentieth of the memory, but for its inputs, which the example has.
     """
 
     document: str
@@ -50,6 +50,7 @@ class ScoredDocument:
     queries: float
     probability: float
     truncated: bool
+    unfamiliar: bool = False
     difference: float = 0.0
     residual: float = 0.0
     packed: bytes = b""
@@ -67,6 +68,7 @@ class ScoredDocument:
             queries=explanation.measures.get("queries", float("nan")),
             probability=explanation.probabilities.get(explanation.target, float("nan")),
             truncated=explanation.measures.get("truncated_units", 0) > 0,
+            unfamiliar=explanation.measures.get(FAMILIAR, 1.0) < UNFAMILIAR,
             difference=explanation.measures.get("difference", 0.0),
             residual=explanation.measures.get("residual", 0.0),
             packed=_packed(explanation),
@@ -121,6 +123,11 @@ class MethodScores:
         """What the scores of all documents miss of the differences that they share out, as a part of these."""
         residual = sum(abs(each.residual) for each in self.scored.values())
         return residual / (sum(abs(each.difference) for each in self.scored.values()) or float("inf"))
+
+    @property
+    def unfamiliar(self) -> float:
+        """The share of documents that are unlike those that a student learned from."""
+        return sum(each.unfamiliar for each in self.scored.values()) / max(1, len(self.scored))
 
     def scores(self, case: Case) -> Tensor:
         """The scores of a case's units, [B, U]; 0 for examples that the method did not explain."""

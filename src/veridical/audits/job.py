@@ -42,9 +42,10 @@ from veridical.audits.timing import costs_once
 from veridical.core.errors import InputError, UnsupportedError, UsageError
 from veridical.core.files import ExplanationWriter, read, spec_key
 from veridical.core.progress import Watch
-from veridical.core.values import HUMAN, Example, Explanation, content_hash
+from veridical.core.values import HUMAN, UNFAMILIAR, Example, Explanation, content_hash
 from veridical.explainers import Explainer
 from veridical.masking import Engine
+from veridical.masking.questions import EVERY
 from veridical.metrics import METRICS
 from veridical.report.drawing import MISSED
 from veridical.run.explain import ExplainJob, content_of, explain_into
@@ -97,6 +98,11 @@ def audit(
     if not isinstance(draws, int) or draws < 1:
         raise UsageError(
             f"the floor cannot be the mean of {draws!r} draws", remedy="Give a number of draws, at least 1."
+        )
+    if target == EVERY:
+        raise UsageError(
+            "an audit judges the reasons for one class of each example, and not for every class",
+            remedy="Choose predicted, gold or a label.",
         )
     is_blank = isinstance(methods, str) and not methods.strip()
     explainers, people = ([], False) if is_blank else methods_of(methods)
@@ -316,6 +322,10 @@ def likeness_of(methods: Sequence[MethodScores], documents: Sequence[Document]) 
     return Agreement("top words", meaning, tuple(scores), tuple(tuple(row) for row in values.tolist()))
 
 
+_MANY_UNFAMILIAR = 5 * UNFAMILIAR
+"""From this share of unfamiliar texts on, a student is asked about other texts than it learned from."""
+
+
 def warnings_about(methods: Sequence[MethodScores]) -> Iterator[str]:
     """What makes the scores themselves doubtful."""
     for method in [each for each in methods if each.name != MODEL]:
@@ -327,6 +337,11 @@ def warnings_about(methods: Sequence[MethodScores]) -> Iterator[str]:
             yield (
                 f"The scores of {method.name} miss {method.missed:.0%} of the differences that they share out, so what "
                 "was judged is not what the method promises; `veridical check` says what to do."
+            )
+        if method.unfamiliar > _MANY_UNFAMILIAR:
+            yield (
+                f"{method.unfamiliar:.0%} of the texts are unlike those that {method.name} learned from, where "
+                f"{UNFAMILIAR:.0%} would be usual: distil it anew with texts like these."
             )
     cut = sorted({example for method in methods for (example, _), each in method.scored.items() if each.truncated})
     if cut:

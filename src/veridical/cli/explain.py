@@ -39,8 +39,8 @@ def explain(
     target: Annotated[
         str,
         typer.Option(
-            help="The class to explain: predicted, gold, or a label.",
-            autocompletion=completion.words("predicted", "gold"),
+            help="The class to explain: predicted, gold, a label, or every class by itself.",
+            autocompletion=completion.words("predicted", "gold", "every"),
         ),
     ] = "predicted",
     units: Units = None,

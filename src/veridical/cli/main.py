@@ -17,6 +17,7 @@ from veridical.cli import (
     check,
     choose,
     compare,
+    distil,
     explain,
     fresh,
     gate,
@@ -49,6 +50,7 @@ app.command()(audit.audit)
 app.command()(compare.compare)
 app.command()(gate.gate)
 app.command()(choose.choose)
+app.command()(distil.distil)
 app.command()(fresh.fresh)
 app.command()(reproduce.reproduce)
 app.command(name="list")(inventory.inventory)

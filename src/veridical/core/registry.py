@@ -218,9 +218,7 @@ class Registry(Generic[T], Mapping[str, type[T]]):
     def build(self, name: str, options: Mapping[str, Any]) -> T:
         """Build the component of that name, or of that folder; `preset` names a set of options."""
         if name not in self and (looks_like_path(name) or holds_component(name)):
-            if options:
-                raise UsageError(f"the {self.kind} in {name} has its options already", remedy="Give none.")
-            return self.load(name)
+            return self.load(name, options)
         return self._made(name, options)
 
     def name_of(self, thing: T) -> str:
@@ -237,7 +235,7 @@ class Registry(Generic[T], Mapping[str, type[T]]):
         """The component as a person would write it: a folder, or a name and the options that are not the default."""
         folder = getattr(thing, "folder", None)
         if folder is not None:
-            return str(Term(str(folder)))
+            return str(Term(str(folder), getattr(thing, "adjusted", {})))
         known = options_of(cast("type", type(thing)))
         changed = {key: getattr(thing, key) for key, each in known.items() if getattr(thing, key) != each.default}
         return str(Term(self.name_of(thing), changed))
@@ -268,8 +266,8 @@ class Registry(Generic[T], Mapping[str, type[T]]):
             )
         write_folder(thing, Path(folder), self.kind, spec, more)
 
-    def load(self, folder: str | os.PathLike[str]) -> T:
-        """The component that a folder holds."""
+    def load(self, folder: str | os.PathLike[str], options: Mapping[str, Any] | None = None) -> T:
+        """The component that a folder holds; of its options only those that it calls `adjustable` can be others."""
         if not holds_component(os.fspath(folder)):
             raise UsageError(
                 f"{folder} holds no {self.kind}: there is no {COMPONENT_FILE}",
@@ -277,13 +275,26 @@ class Registry(Generic[T], Mapping[str, type[T]]):
             )
         path = Path(os.path.expanduser(folder))
         told = read_folder(path, self.kind)
+        options = options or {}
+        self._check_adjustable(told["name"], folder, options)
         try:
-            thing = self._made(told["name"], told["options"])
+            self._made(told["name"], told["options"])
         except UsageError as error:
             raise ModelError(f"{path / COMPONENT_FILE}: {error.problem}", remedy=error.remedy) from error
+        thing = self._made(told["name"], {**told["options"], **options})
         load_weights(thing, path, told)
-        object.__setattr__(thing, "folder", Path(folder))  # how a person called it, and nothing of its identity
+        # How a person called it, and nothing of its identity.
+        object.__setattr__(thing, "folder", Path(folder))
+        object.__setattr__(thing, "adjusted", dict(options))
         return thing
+
+    def _check_adjustable(self, name: str, folder: str | os.PathLike[str], options: Mapping[str, Any]) -> None:
+        """Refuse options of a folder's component that were settled when it was made."""
+        free = getattr(self._table.get(name), "adjustable", ())
+        for option in options:
+            if option not in free:
+                remedy = f"Only these can be given: {', '.join(free)}." if free else "Give none."
+                raise UsageError(f"the {self.kind} in {folder} has its option {option!r} already", remedy=remedy)
 
     def _made(self, name: str, options: Mapping[str, Any]) -> T:
         cls = self[name]

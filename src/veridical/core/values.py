@@ -151,6 +151,12 @@ _SHOWN = 4
 _ROUNDING = 1e-6
 """What a probability may be off by rounding."""
 
+FAMILIAR = "familiar"
+"""The measure of a student's explanation: the share of dev texts that are at least as unlike its training texts."""
+
+UNFAMILIAR = 0.01
+"""A text is unlike what a student learned from when fewer dev texts than this share are as unlike it."""
+
 HUMAN = "human"
 """The `source` of rationales and study answers: people explain, too."""
 

@@ -13,6 +13,8 @@ from veridical.explainers.lime import Lime
 from veridical.explainers.lrp import LRP
 from veridical.explainers.mask_layers import L2XLayer, MaskLayer, SCCLayer, VMaskLayer
 from veridical.explainers.occlusion import Occlusion
+from veridical.explainers.permutation_shap import PermutationShap
+from veridical.explainers.students import SideStudent, WordStudent
 from veridical.models import Ability
 
 EXPLAINERS: Registry[Explainer] = Registry(
@@ -33,11 +35,14 @@ EXPLAINERS: Registry[Explainer] = Registry(
         "occlusion": Occlusion,
         "lime": Lime,
         "kernel-shap": KernelShap,
+        "permutation-shap": PermutationShap,
         "scc": SCCLayer,
         "vmask": VMaskLayer,
         "l2x": L2XLayer,
         "iba": IBALayer,
         "iba-per-sample": IBAPerSample,
+        "l2e-words": WordStudent,
+        "l2e-side": SideStudent,
     },
     required=("needs", "passes", "scores"),
     abilities=Ability,
@@ -62,9 +67,12 @@ __all__ = [
     "Lime",
     "MaskLayer",
     "Occlusion",
+    "PermutationShap",
     "Random",
     "SCCLayer",
     "ScaledAttention",
     "Scores",
+    "SideStudent",
     "VMaskLayer",
+    "WordStudent",
 ]

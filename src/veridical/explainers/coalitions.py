@@ -131,6 +131,13 @@ def weighted_pairs(words: int, count: int, generator: torch.Generator) -> Weight
     return Weighted(torch.cat(whole), torch.cat(weights).double(), drawn, sum(mass.values()))
 
 
+def drawn_pairs(words: int, count: int, generator: torch.Generator) -> Tensor:
+    """Pairs [m, n] drawn by KernelSHAP's weights, each by itself, as an estimate without bias needs them."""
+    chances = torch.tensor([size_weight(words, size) for size in range(1, words)], dtype=torch.float64)
+    sizes = 1 + torch.multinomial(chances, count, replacement=True, generator=generator)
+    return subsets(words, sizes, generator)
+
+
 def size_weight(words: int, size: int) -> float:
     """The weight of all coalitions of a size together: (n - 1) / (s (n - s)), shared equally among them."""
     return (words - 1) / (size * (words - size))

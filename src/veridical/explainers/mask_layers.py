@@ -47,6 +47,7 @@ class MaskLayer(Learned, Explainer):
         False, "Read states at mean 0 and deviation 1, for models that do so themselves at the start of each layer."
     )
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.HIDDEN})
+    learned_by: ClassVar[str] = "veridical train --objective {name}"
     cost: ClassVar[str] = "a small network; its states are those of the prediction"
     weakness: ClassVar[str] = _WEAKNESS
 
@@ -76,7 +77,7 @@ class MaskLayer(Learned, Explainer):
         if self.normalise:
             states = functional.layer_norm(states, states.shape[-1:])
         found: Tensor = self.network.to(states.device)(states)  # [R, T, 1]
-        return found[..., 0]
+        return found[..., 0].float()  # masks are drawn by them: in bfloat16 a chance of .005 would never be drawn
 
     def read_from(self, hidden: Sequence[Tensor]) -> list[Tensor]:
         """The states that the network reads: of the embeddings alone, unless a layer reads more."""

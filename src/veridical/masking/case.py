@@ -83,7 +83,8 @@ class Case(RowQuestions):
         engine.cost.queries += len(batch)
         example, targets = entries_of(classifier, batch, output, target)
         if not torch.equal(example, torch.arange(len(batch))):  # several labels: an example stands there for each
-            batch, output, known = batch.repeated(example), Output(output.logits[example]), {}
+            read = {key: tokens[batch.row_index(example)] for key, tokens in known.items()}
+            batch, output, known = batch.repeated(example), Output(output.logits[example]), read
         asked = torch.ones(len(batch), dtype=torch.long)  # the prediction itself
         return cls(
             classifier=classifier,
@@ -125,7 +126,7 @@ class Case(RowQuestions):
         return found
 
     def read(self, reader: Reader) -> Tensor:
-        """What a reader reads off the model's pass over each whole text, [R, L]."""
+        """What a reader reads off the model's pass over each whole text, [R, L] or [R, L, K]."""
 
         def ask() -> Tensor:
             self._count(torch.ones_like(self.asked))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -39,7 +40,7 @@ class Reader(Protocol):
     """Something that scores tokens by what a model shows of its pass over a text."""
 
     def read(self, rows: Rows, output: Output) -> Tensor:
-        """A number for each position, [R, L], from an output with hidden states."""
+        """A number for each position, [R, L], or several [R, L, K], from an output with hidden states."""
         ...
 
 
@@ -96,17 +97,22 @@ class Engine:
     def read(
         self, classifier: Classifier, rows: Rows, reader: Reader, answers: dict[bytes, Tensor]
     ) -> tuple[Tensor, Tensor]:
-        """The logits of each row, [R, C], and what a reader reads off the same pass, [R, L]."""
+        """The logits of each row, [R, C], and what a reader reads off the same pass, [R, L] or [R, L, K]."""
         width = rows.unit_of.shape[1]
         outputs = max(1, len(classifier.labels))
+        several: tuple[int, ...] = ()
 
         def both(part: Rows) -> Tensor:
+            nonlocal several
             output = classifier.run(part, hidden=True)
             tokens = reader.read(part, output).to(output.logits)
-            return torch.cat([output.logits, functional.pad(tokens, (0, width - tokens.shape[1]))], 1)
+            several = tuple(tokens.shape[2:])
+            flat = tokens.flatten(1)
+            missing = (width - tokens.shape[1]) * math.prod(several)
+            return torch.cat([output.logits, functional.pad(flat, (0, missing))], 1)
 
         found = self.run(classifier, rows, torch.arange(len(rows)), both)
-        logits, tokens = found[:, :outputs], found[:, outputs:]
+        logits, tokens = found[:, :outputs], found[:, outputs:].view(len(rows), width, *several)
         if len(rows) <= self.remember:
             answers.update(zip(rows.keys(), logits, strict=True))
         return logits, tokens

@@ -18,6 +18,10 @@ Scale = Literal["logit", "prob", "logprob"]
 """What a value is: the target's logit, its probability, or the logarithm of that. Regression has only its output."""
 
 
+EVERY = "every"
+"""The target that stands for all classes: each gets an entry, and all share the questions about an example."""
+
+
 def targets_of(classifier: Classifier, batch: Batch, output: Output, target: str) -> Tensor:
     """One output index to explain for each example, [B]: the `predicted` class, the `gold` one, or a label by name.
 
@@ -31,7 +35,9 @@ def targets_of(classifier: Classifier, batch: Batch, output: Output, target: str
         return _highest_gold(output.logits, classifier.gold(batch.examples))
     if target not in classifier.labels:
         known = ", ".join(classifier.labels)
-        raise UsageError(f"the model has no class {target!r}", remedy=f"Choose predicted, gold or one of: {known}.")
+        raise UsageError(
+            f"the model has no class {target!r}", remedy=f"Choose predicted, gold, every or one of: {known}."
+        )
     return torch.full((len(batch),), classifier.labels.index(target))
 
 
@@ -39,8 +45,12 @@ def entries_of(classifier: Classifier, batch: Batch, output: Output, target: str
     """What is explained: an example and an output index for each entry, [N] each.
 
     It is one entry for each example, but for the `predicted` or `gold` labels of a multi-label model: each of them has
-    its own entry. An example without any such label is explained for its highest one.
+    its own entry. An example without any such label is explained for its highest one. With the target `every`, each
+    class has an entry.
     """
+    if target == EVERY and not classifier.is_regression:
+        labels, rows = len(classifier.labels), torch.arange(len(batch))
+        return rows.repeat_interleave(labels), torch.arange(labels).repeat(len(batch))
     highest = targets_of(classifier, batch, output, target)
     if not classifier.is_multi_label or target not in ("predicted", "gold"):
         return torch.arange(len(batch)), highest
@@ -181,21 +191,25 @@ class RowQuestions:
         return (1 / self._windows)[rows.owner]
 
     def to_units(self, tokens: Tensor, pieces: Pieces = "sum") -> Tensor:
-        """Gather token scores [R, L] into unit scores [B, U]; positions without a unit are left out."""
+        """Gather token scores [R, L] into unit scores [B, U]; positions without a unit are left out.
+
+        Tokens may have several numbers each, [R, L, K]; then their sums or means are [B, U, K].
+        """
         rows, live = self.batch.rows, self.live
         real = rows.unit_of >= 0
         slot = (rows.owner[:, None] * live.shape[1] + rows.unit_of)[real]
-        values = tokens[real]
-        flat = torch.zeros(live.numel())
+        values = tokens[real]  # [N, ...]
+        flat = torch.zeros(live.numel(), *values.shape[1:])
         if pieces in ("sum", "mean"):
             flat = flat.index_add(0, slot, values)
-            counts = torch.zeros(live.numel()).index_add(0, slot, torch.ones(len(values))) if pieces == "mean" else None
-            flat = flat if counts is None else flat / counts.clamp(min=1)
+            if pieces == "mean":
+                counts = torch.bincount(slot, minlength=live.numel()).clamp(min=1)
+                flat = flat / counts.view(-1, *(1 for _ in values.shape[1:]))
         elif pieces == "max":
             flat = flat.scatter_reduce(0, slot, values, "amax", include_self=False)
         else:
             flat[slot.flip(0)] = values.flip(0)  # written backwards, so that the first piece is written last
-        return flat.view(live.shape)
+        return flat.view(*live.shape, *values.shape[1:])
 
     def _gather(
         self, term: RowFunction, row: Tensor, layer: Tensor, layers: int = 1, *, passes: int = 1, copies: int = 1

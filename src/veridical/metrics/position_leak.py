@@ -31,7 +31,7 @@ class PositionLeak(Selecting, CorpusMetric):
     is accuracy above the majority, and its interval should hold 0. A text's length is no leak of its mask: all numbers
     are relative to a random selection of as many words, and the means of texts of that length are taken out of them.
     The detail `length` says where length alone is right. Undefined without a label, where all labels are the same, and
-    where there are fewer documents than folds.
+    where there are fewer documents than folds; and for all where no word of any is selected, or every word of all.
     """
 
     bins: Annotated[int, Within(1, 100)] = option(10, "Into how many parts of equal length a text is cut.")
@@ -57,7 +57,7 @@ class PositionLeak(Selecting, CorpusMetric):
         found = {name: np.full(len(examples), np.nan) for name in ("right", "majority", "length")}
         known = self._known(examples, explanations)
         names, labels = np.unique([str(examples[index].label) for index in known], return_inverse=True)
-        if len(names) > 1 and len(known) >= self.folds:
+        if len(names) > 1 and len(known) >= self.folds and self._selects([explanations[index] for index in known]):
             judged = self._judged([explanations[index] for index in known], labels)
             for name, right in judged.items():
                 found[name][known] = right
@@ -92,10 +92,20 @@ class PositionLeak(Selecting, CorpusMetric):
             "length": out_of_fold(length, labels, length[:, :1], self.folds) == labels,
         }
 
+    def _chosen(self, explanation: Explanation) -> Bools:
+        """Which words are selected, [U]."""
+        scores = torch.tensor(explanation.scores, dtype=torch.float64)[None]  # [1, U]
+        found: Bools = self.selected(scores, torch.ones_like(scores, dtype=torch.bool))[0].numpy()
+        return found
+
+    def _selects(self, explanations: Sequence[Explanation]) -> bool:
+        """Whether there is a selection at all: a limit may be below all scores of a method, or above them."""
+        chosen = np.concatenate([self._chosen(each) for each in explanations])
+        return bool(chosen.any() and not chosen.all())
+
     def _features(self, explanation: Explanation, axes: Mapping[str, int]) -> Floats:
         """What is told of a mask, [F], each number less what it is on average for as many words drawn at random."""
-        scores = torch.tensor(explanation.scores, dtype=torch.float64)[None]  # [1, U]
-        chosen = self.selected(scores, torch.ones_like(scores, dtype=torch.bool))[0].numpy()
+        chosen = self._chosen(explanation)
         traits = np.concatenate(
             [_traits(explanation.units, field, axes[field], self.bins) for field in sorted(axes)], 1
         )

@@ -97,12 +97,16 @@ class Batch:
         width = int(counts.max()) if len(counts) else 0
         return torch.arange(width)[None, :] < counts[:, None]  # [B, U]
 
+    def row_index(self, index: Tensor) -> Tensor:
+        """The rows of the examples at some places [N], one after the other."""
+        owner = self.rows.owner
+        return torch.cat([torch.nonzero(owner == place)[:, 0] for place in index.tolist()])
+
     def repeated(self, index: Tensor) -> Batch:
         """The examples at some places [N], each with its own rows; a place may come more than once."""
-        owner, at = self.rows.owner, index.tolist()
-        of = [torch.nonzero(owner == place)[:, 0] for place in at]  # the rows of each entry
-        entry = torch.cat([torch.full((len(rows),), number) for number, rows in enumerate(of)])
-        rows = replace(self.rows.select(torch.cat(of)), owner=entry)
+        at, windows = index.tolist(), torch.bincount(self.rows.owner, minlength=len(self))
+        entry = torch.arange(len(at)).repeat_interleave(windows[index])
+        rows = replace(self.rows.select(self.row_index(index)), owner=entry)
         return Batch(
             tuple(self.examples[place] for place in at),
             tuple(self.units[place] for place in at),

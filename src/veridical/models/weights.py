@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -112,6 +112,8 @@ class Learned(Component):
     """
 
     made_for: str | None = None
+    learned_by: ClassVar[str] = ""
+    """The command that makes it learn; a class with one is of no use by its name alone, without a model or folder."""
 
     @property
     def is_new(self) -> bool:

@@ -18,10 +18,10 @@ def contrastive(
 
     Each vector is compared with all others. One without any positive does not count; where none has one, the loss is 0.
     """
-    vectors = functional.normalize(vectors, dim=-1) if normalise else vectors
+    vectors = functional.normalize(vectors.float(), dim=-1) if normalise else vectors.float()
     itself = torch.eye(len(vectors), dtype=torch.bool, device=vectors.device)
     belong = belong.to(vectors).masked_fill(itself, 0.0)
-    alike = (vectors @ vectors.T / temperature).masked_fill(itself, -torch.inf)
+    alike = (_products(vectors, vectors) / temperature).masked_fill(itself, -torch.inf)
     shares = alike.log_softmax(1).masked_fill(itself, 0.0)  # [N, N]: among all others
     positives = belong.sum(1)
     losses = -(belong * shares).sum(1) / positives.clamp(min=torch.finfo(vectors.dtype).tiny)
@@ -65,5 +65,12 @@ def three_anchors(alike: Tensor, background: bool = True) -> Tensor:
 
 def two_views(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     """The unsupervised loss of SimCSE: which of all second views [B, d] is that of the same text as a first one?"""
-    alike = functional.normalize(first, dim=-1) @ functional.normalize(second, dim=-1).T / temperature
+    first, second = (functional.normalize(each.float(), dim=-1) for each in (first, second))
+    alike = _products(first, second) / temperature
     return functional.cross_entropy(alike, torch.arange(len(first), device=first.device))
+
+
+def _products(first: Tensor, second: Tensor) -> Tensor:
+    """The product of any two vectors, in full precision: divided by a small temperature, rounding would count."""
+    with torch.autocast(first.device.type, enabled=False):
+        return first @ second.T

@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from veridical.core.values import HUMAN, IMAGE, PAIR, TEXT, Explanation, Image, Label, gives_labels, is_number
+from veridical.core.values import (
+    FAMILIAR,
+    HUMAN,
+    IMAGE,
+    PAIR,
+    TEXT,
+    UNFAMILIAR,
+    Explanation,
+    Image,
+    Label,
+    gives_labels,
+    is_number,
+)
 from veridical.report.pictures import Picture, patch_name, picture
 from veridical.report.style import TEMPLATES, hue, tint
 
@@ -208,8 +220,17 @@ def _ranked(explanation: Explanation) -> list[int]:
 
 
 def doubts(explanation: Explanation) -> list[str]:
-    """What makes an explanation doubtful: words that the model did not see, or scores that do not add up."""
-    return [doubt for doubt in (_unseen(explanation), _unsettled(explanation)) if doubt]
+    """What makes an explanation doubtful: unseen words, scores that do not add up, a text that a student never met."""
+    return [doubt for doubt in (_unseen(explanation), _unsettled(explanation), _unfamiliar(explanation)) if doubt]
+
+
+def _unfamiliar(explanation: Explanation) -> str:
+    if explanation.measures.get(FAMILIAR, 1.0) >= UNFAMILIAR:
+        return ""
+    return (
+        "this text is unlike those that the explainer learned from (fewer than "
+        f"{UNFAMILIAR:.0%} of texts are so unlike them), so ask its teacher"
+    )
 
 
 def _unseen(explanation: Explanation) -> str:

@@ -12,7 +12,7 @@ from veridical.core.errors import InputError, VeridicalError
 from veridical.core.progress import Watch
 from veridical.core.values import IMAGE, PAIR, Example, Image
 from veridical.data import Dataset, in_split, load
-from veridical.explainers import EXPLAINERS, MaskLayer
+from veridical.explainers import EXPLAINERS
 from veridical.masking import Case, Engine
 from veridical.models import Classifier
 from veridical.models.image_classifier import ImageClassifier
@@ -185,9 +185,11 @@ def _questions(case: Case, examples: list[Example]) -> dict[str, Step]:
 
 
 def _trials(case: Case) -> dict[str, Step]:
-    """A trial of every method that has a name; of layers that are trained with models, those that this one has."""
+    """A trial of every method that has a name; of those that are learned for a model, those that this one has."""
     names = (
-        name for name, cls in EXPLAINERS.items() if not issubclass(cls, MaskLayer) or name in case.classifier.learned
+        name
+        for name, cls in EXPLAINERS.items()
+        if not getattr(cls, "learned_by", "") or name in case.classifier.learned
     )
     return {name: partial(try_out, name, case) for name in names}
 

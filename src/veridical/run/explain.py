@@ -19,6 +19,7 @@ from veridical.core.values import Example, Explanation, content_hash
 from veridical.explainers import EXPLAINERS, Explainer, Scores
 from veridical.masking import Case, Cost, Engine
 from veridical.masking.engine import Reader
+from veridical.masking.questions import EVERY
 from veridical.run.given import Given, as_examples, data_name
 from veridical.run.handle import Model, ModelHandle, with_model
 from veridical.run.job import (
@@ -52,9 +53,9 @@ def explain(
     >>> explain(classifier, ["A gorgeous, witty, seductive movie."], method="occlusion")[0]
 
     The model is a classifier, a folder or a hub id; the method is a name, an object, or the folder of one that was
-    learned. `target` is the class to explain: the `predicted` one, the `gold` one, or a label. Of a model that gives
-    several labels, each predicted or gold label of an example gets an explanation of its own. The first example that
-    cannot be explained raises its error; `explain_to_file` goes on with the rest instead.
+    learned. `target` is the class to explain: the `predicted` one, the `gold` one, a label, or `every` class by itself.
+    Of a model that gives several labels, each predicted or gold label of an example gets an explanation of its own. The
+    first example that cannot be explained raises its error; `explain_to_file` goes on with the rest instead.
     """
     watch, engine, wanted = watch or Watch(), engine or Engine(), as_examples(examples)
     job = ExplainJob.of(model, method, target, engine, data_name(examples))
@@ -171,7 +172,7 @@ class ExplainJob(Job[Explanation]):
             source=self.name,
             spec=self.spec,
             label=example.label,
-            measures=_measures(case, index, scores),
+            measures=_measures(case, index, scores, self.target),
             margins=None if scores.margins is None else tuple(scores.margins[index, : len(units)].tolist()),
         )
 
@@ -184,11 +185,11 @@ def _probabilities(case: Case) -> list[dict[str, float]]:
     return [dict(zip(case.classifier.labels, values, strict=True)) for values in found]
 
 
-def _measures(case: Case, index: int, scores: Scores) -> dict[str, float]:
+def _measures(case: Case, index: int, scores: Scores, target: str) -> dict[str, float]:
     found = {"queries": float(case.asked[index]), "truncated_units": float(case.batch.truncated[index])}
     found |= {name: float(values[index]) for name, values in scores.measures.items()}
-    if case.classifier.is_multi_label:
-        return {**found, TARGETS: float(_targets(case)[id(case.batch.examples[index])])}
+    if case.classifier.is_multi_label or target == EVERY:
+        found[TARGETS] = float(_targets(case)[id(case.batch.examples[index])])
     return {**found, "output": float(case.output.logits[index, 0])} if case.classifier.is_regression else found
 
 

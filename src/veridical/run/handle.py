@@ -12,11 +12,11 @@ from typing import Any
 from veridical.core.errors import ModelError, UnsupportedError, UsageError
 from veridical.core.folders import MADE_FOR
 from veridical.data import whole
-from veridical.explainers import EXPLAINERS, Explainer, MaskLayer
+from veridical.explainers import EXPLAINERS, Explainer
 from veridical.masking import Engine
 from veridical.models import Classifier
 from veridical.models.classifier import Origin
-from veridical.models.weights import check_made_for
+from veridical.models.weights import Learned, check_made_for
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class ModelHandle:
         """Refuse an explainer that needs what the model does not give, or that was trained with another model."""
         name = EXPLAINERS.name_of(explainer)
         self.classifier.require(*explainer.needs, asker=name)
-        if getattr(explainer, MADE_FOR, None) is not None:  # the fingerprint takes time, and few ask for it
+        is_bound = getattr(explainer, MADE_FOR, None) is not None and not getattr(explainer, "any_model", False)
+        if is_bound:  # the fingerprint takes time, and few ask for it
             check_made_for(explainer, name, self.fingerprint)
 
     def explanation_spec(
@@ -88,15 +89,15 @@ class ModelHandle:
 
 
 def with_model(classifier: Classifier, explainer: Explainer) -> Explainer:
-    """The explainer itself, or for a mask layer that was only named, the one that was trained with the model."""
-    if not (isinstance(explainer, MaskLayer) and explainer.is_new):
+    """The explainer itself, or for a learned one that was only named, the one that was trained with the model."""
+    if not (isinstance(explainer, Learned) and explainer.learned_by and explainer.is_new):
         return explainer
     name = EXPLAINERS.name_of(explainer)
     if name not in classifier.learned:
         own = ", ".join(classifier.learned) or "none"
         raise UnsupportedError(
-            f"{name} is a layer that is trained with a model, and this model has none of that name (it has: {own})",
-            remedy=f"Train one: `veridical train --objective {name}`; other methods need no training.",
+            f"{name} has to be learned for a model, and this model has none of that name (it has: {own})",
+            remedy=f"Make one: `{explainer.learned_by.format(name=name)}`; other methods need no training.",
         )
     found = EXPLAINERS.create(classifier.learned[name])
     if explainer != type(explainer)():

@@ -1,6 +1,6 @@
 """One fit loop for every objective, on the Hugging Face Trainer: `veridical.training.fit`."""
 
-# Only the schedule is here: the command line shows its options, and must not wait for torch to do so.
-from veridical.training.schedule import Schedule
+# Only settings are here: the command line shows their options, and must not wait for torch to do so.
+from veridical.training.schedule import Distillation, Schedule
 
-__all__ = ["Schedule"]
+__all__ = ["Distillation", "Schedule"]

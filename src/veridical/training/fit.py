@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-import torch
-from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback, TrainingArguments
+from transformers import TrainerCallback
 from transformers.trainer_utils import set_seed
 
 from veridical.core.component import unknown
-from veridical.core.errors import InputError, ModelError, UsageError
+from veridical.core.errors import InputError, UsageError
 from veridical.core.progress import Watch
 from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS
@@ -27,10 +25,17 @@ from veridical.objectives.base import ATTENTIONS, best_by, explainers_of, parts_
 from veridical.training.attention import attention_before_dropout
 from veridical.training.checkpoints import Found, last_checkpoint
 from veridical.training.evaluation import main_figure
-from veridical.training.notes import SLOWER, at_chance, diverged, few_steps, steps_per_epoch
+from veridical.training.notes import at_chance, diverged, few_steps
 from veridical.training.processes import leave_at_exit
 from veridical.training.schedule import Schedule
-from veridical.training.trainer import CaseTrainer, EpochCallback, Trainee, WatchCallback
+from veridical.training.trainer import (
+    CaseTrainer,
+    EpochCallback,
+    Trainee,
+    WatchCallback,
+    arguments,
+    early_stopping,
+)
 
 
 def save_trained(classifier: Transformer, objective: Objective, folder: str | PathLike[str]) -> None:
@@ -112,27 +117,19 @@ def fit(
         examples,
         dev,
         schedule.head_rate or (1e-3 if _is_small(classifier) else 5e-4),
-        args=_arguments(classifier, schedule, metric, len(examples), folder),
-        callbacks=[*_early_stopping(schedule), EpochCallback(objective), WatchCallback(watch, notes), *callbacks],
+        args=arguments(
+            schedule, metric, len(examples), folder, schedule.rate or (1e-3 if _is_small(classifier) else 5e-5)
+        ),
+        callbacks=[*early_stopping(schedule), EpochCallback(objective), WatchCallback(watch, notes), *callbacks],
     )
-    trainer.remove_callback(PrinterCallback)
     with quietly(), trainee.holding(), _attention_as_needed(classifier, objective, examples):
-        trainer.train(resume_from_checkpoint=last.path and str(last.path))
-        trainer.restore_best(folder)
+        trainer.go(folder, last)
     trainee.parts.eval()
-    figures, history = _best_figures(trainer), tuple(dict(line) for line in trainer.state.log_history)
+    figures, history = trainer.best_figures(), tuple(dict(line) for line in trainer.state.log_history)
     after = [diverged(history)]
     if best_by(objective, classifier) is None:  # else it is not the head that the objective wants to be good
         after.append(at_chance(classifier, figures, dev, schedule, len(examples)))
     return Fitted(figures, history, last.step, objective, (*notes, *filter(None, after)))
-
-
-def _best_figures(trainer: CaseTrainer) -> dict[str, float]:
-    """The dev figures of the best checkpoint."""
-    best = trainer.state.best_metric
-    if best is None or not math.isfinite(best):
-        raise ModelError("training diverged: the dev loss is not a number", remedy=SLOWER)
-    return {name.removeprefix("eval_"): value for name, value in trainer.best_look().items() if "eval_" in name}
 
 
 def _notes(schedule: Schedule, count: int, last: Found) -> list[str]:
@@ -181,39 +178,5 @@ def _attention_as_needed(
     return attention_before_dropout(classifier, classifier.encode(list(examples[:2])))
 
 
-def _arguments(classifier: Transformer, schedule: Schedule, metric: str, count: int, folder: Path) -> TrainingArguments:
-    check_every = max(1, math.ceil(steps_per_epoch(schedule, count) / schedule.checks))
-    return TrainingArguments(
-        output_dir=str(folder),
-        num_train_epochs=schedule.epochs,
-        per_device_train_batch_size=schedule.batch_size,
-        gradient_accumulation_steps=schedule.accumulate,
-        learning_rate=schedule.rate or (1e-3 if _is_small(classifier) else 5e-5),
-        warmup_steps=schedule.warmup,
-        weight_decay=schedule.weight_decay,
-        max_grad_norm=schedule.clip,
-        eval_strategy="steps",
-        eval_steps=check_every,
-        save_strategy="steps",
-        save_steps=check_every,
-        save_total_limit=2,
-        load_best_model_at_end=True,
-        metric_for_best_model=f"eval_{metric}",
-        greater_is_better=not metric.endswith("loss"),
-        logging_steps=max(1, check_every // 5),
-        bf16=schedule.bf16,
-        seed=schedule.seed,
-        report_to=schedule.report_to,
-        disable_tqdm=True,
-        remove_unused_columns=False,
-        use_cpu=not torch.cuda.is_available(),
-        dataloader_pin_memory=False,
-    )
-
-
 def _is_small(classifier: Transformer) -> bool:
     return int(classifier.model.num_parameters()) < 1_000_000
-
-
-def _early_stopping(schedule: Schedule) -> list[TrainerCallback]:
-    return [EarlyStoppingCallback(schedule.patience)] if schedule.patience else []

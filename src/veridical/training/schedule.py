@@ -1,12 +1,12 @@
-"""How long and how fast to train."""
+"""How long and how fast to train: a classifier, or a student of explainers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Literal
+from typing import ClassVar, Literal
 
-from veridical.core.component import Component, Count, Positive, Seed, Weight, option
+from veridical.core.component import Component, Count, Positive, Presets, Probability, Seed, Weight, option
 from veridical.core.errors import UsageError
 
 _PACKAGES = {"tensorboard": ("tensorboard", "tensorboardX"), "mlflow": ("mlflow",), "wandb": ("wandb",)}
@@ -53,3 +53,73 @@ class Schedule(Component):
                 f"training cannot report to {self.report_to}: the package is not installed",
                 remedy=f"Run: pip install {packages[0]}.",
             )
+
+
+@dataclass(frozen=True)
+class Distillation(Component):
+    """How a student is built and taught; the defaults suit some thousand short texts."""
+
+    body: Literal["auto", "side", "words"] = option(
+        "auto",
+        "What it reads: the model's hidden states (side), words of a vocabulary (words), or auto: side where a model "
+        "shows its states.",
+    )
+    form: Literal["scores", "ranking", "labels"] = option(
+        "scores", "What it learns: signed scores for every class, the order of their sizes, or levels."
+    )
+    width: Count | None = option(None, "How many numbers a state has; by default an eighth of the model's, or 256.")
+    depth: Count = option(2, "How many layers it has.")
+    heads: Count = option(4, "How many heads attend in each layer.")
+    dropout: Probability = option(0.1, "The share of states that is dropped in training.")
+    vocabulary: Count = option(20_000, "The most words that a student of words knows, the commonest ones.")
+    reduction: Literal["mean", "sum", "ref_code"] = option(
+        "mean", "How the terms of a text are reduced: mean, sum or ref_code."
+    )
+    by_sign: bool = option(False, "Let `ranking` learn the order of signed scores, and not of their sizes.")
+    optimiser: Literal["adamw", "sgd"] = option("adamw", "What takes the steps; sgd is the published one, and slow.")
+    epochs: Positive = option(30.0, "Passes over the lessons at most.")
+    batch_size: Count = option(32, "Texts per step.")
+    rate: Positive = option(1e-3, "Learning rate.")
+    weight_decay: Weight = option(0.01, "How fast weights shrink to 0.")
+    patience: Count | None = option(5, "Stop after so many looks at the dev lessons without improvement.")
+    seed: Seed = option(0, "Seed of the first weights, the order of lessons and dropout.")
+    presets: ClassVar[Presets] = {
+        "paper": {
+            "body": "words",
+            "width": 512,
+            "depth": 4,
+            "dropout": 0.0,
+            "reduction": "sum",
+            "optimiser": "sgd",
+            "epochs": 50.0,
+            "rate": 1e-4,
+            "weight_decay": 0.0,
+            "patience": None,
+        },
+        "ref_code": {
+            "body": "words",
+            "width": 512,
+            "depth": 4,
+            "dropout": 0.0,
+            "reduction": "ref_code",
+            "optimiser": "sgd",
+            "epochs": 50.0,
+            "rate": 1e-4,
+            "weight_decay": 0.0,
+            "patience": None,
+        },
+    }
+
+    @property
+    def schedule(self) -> Schedule:
+        """How long and how fast it is taught."""
+        return Schedule(
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            rate=self.rate,
+            weight_decay=self.weight_decay,
+            checks=1,
+            metric="loss",
+            patience=self.patience,
+            seed=self.seed,
+        )

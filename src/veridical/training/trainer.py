@@ -6,23 +6,32 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.utils.data import Sampler
-from transformers import PreTrainedModel, Trainer, TrainerCallback
+from transformers import (
+    EarlyStoppingCallback,
+    PreTrainedModel,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
 
-from veridical.core.errors import StorageError, UsageError
+from veridical.core.errors import ModelError, StorageError, UsageError
 from veridical.core.progress import Watch
 from veridical.core.values import IMAGE, Example
 from veridical.masking import Case, Engine
 from veridical.models import Batch
 from veridical.models.transformer import Transformer
 from veridical.objectives.base import Objective, forward, frozen_by, modules_in, parts_of, tell_epoch
-from veridical.training.checkpoints import written
+from veridical.training.checkpoints import Found, written
 from veridical.training.evaluation import compared, own_figures
+from veridical.training.notes import SLOWER, steps_per_epoch
 from veridical.training.processes import gathered, predict_together
+from veridical.training.schedule import Schedule
 
 
 class WatchCallback(TrainerCallback):
@@ -165,24 +174,39 @@ class Trainee(nn.Module):
                 self.rates.append(getattr(objective, "rate", None))
 
 
-class CaseTrainer(Trainer):
-    """Feeds batches of examples, logs each term of the loss, and judges by our own evaluation of the dev split."""
+class Judged(Protocol):
+    """A module that can be trained: its forward gives the `loss` and its `terms`, and it has figures on data."""
 
-    def __init__(
-        self, trainee: Trainee, examples: Sequence[Example], dev: Sequence[Example], head_rate: float, **rest: Any
-    ):
-        super().__init__(
-            model=trainee,
-            train_dataset=list(examples),
-            eval_dataset=list(dev),
-            data_collator=lambda chosen: {"batch": trainee.classifier.encode(chosen)},
-            **rest,
-        )
+    def figures(self, examples: Any) -> dict[str, float]:
+        """The figures on some data, among them the `loss`."""
+        ...
+
+
+class TermTrainer(Trainer):
+    """Feeds batches of like lengths, logs each term of the loss, and keeps the best checkpoint by our own figures."""
+
+    trainee: Judged
+
+    def __init__(self, trainee: nn.Module, lengths: Sequence[int], **rest: Any) -> None:
+        super().__init__(model=trainee, **rest)
+        self.remove_callback(PrinterCallback)
         self.control: Any
         self.optimizer: Any
-        self.trainee = trainee
-        self.head_rate = head_rate
+        self.trainee = trainee  # type: ignore[assignment]
+        self.lengths = lengths
         self._terms: dict[str, list[Tensor]] = {}
+
+    def go(self, folder: Path, last: Found) -> None:
+        """Train, from the last checkpoint on if there is one; afterwards the weights are the best ones."""
+        self.train(resume_from_checkpoint=last.path and str(last.path))
+        self.restore_best(folder)
+
+    def best_figures(self) -> dict[str, float]:
+        """The dev figures of the best checkpoint."""
+        best = self.state.best_metric
+        if best is None or not math.isfinite(best):
+            raise ModelError("training diverged: the dev loss is not a number", remedy=SLOWER)
+        return {name.removeprefix("eval_"): value for name, value in self.best_look().items() if "eval_" in name}
 
     def compute_loss(self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, **_: Any) -> Any:
         outputs = model(**inputs)
@@ -249,6 +273,28 @@ class CaseTrainer(Trainer):
         with written(Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}"):
             super()._save_checkpoint(model, trial)
 
+    def _get_train_sampler(self, *_: Any) -> ByLength:
+        return ByLength(self.lengths, self.args.per_device_train_batch_size, self.args.seed)
+
+
+class CaseTrainer(TermTrainer):
+    """Trains a classifier by an objective, on batches of examples."""
+
+    trainee: Trainee
+
+    def __init__(
+        self, trainee: Trainee, examples: Sequence[Example], dev: Sequence[Example], head_rate: float, **rest: Any
+    ):
+        super().__init__(
+            trainee,
+            [_length(example) for example in examples],
+            train_dataset=list(examples),
+            eval_dataset=list(dev),
+            data_collator=lambda chosen: {"batch": trainee.classifier.encode(chosen)},
+            **rest,
+        )
+        self.head_rate = head_rate
+
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         if self.optimizer is None:
             decaying = set(self.get_decay_parameter_names(self.trainee))  # not biases and norms
@@ -279,9 +325,41 @@ class CaseTrainer(Trainer):
             return float(self.args.learning_rate)
         return (self.trainee.rates[int(index)] if place == "parts" else None) or self.head_rate
 
-    def _get_train_sampler(self, *_: Any) -> ByLength:
-        lengths = [_length(example) for example in self.train_dataset]
-        return ByLength(lengths, self.args.per_device_train_batch_size, self.args.seed)
+
+def arguments(schedule: Schedule, metric: str, count: int, folder: Path, rate: float) -> TrainingArguments:
+    """What the library's trainer is told, for so many examples, a dev figure to judge by, and a learning rate."""
+    check_every = max(1, math.ceil(steps_per_epoch(schedule, count) / schedule.checks))
+    return TrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=schedule.epochs,
+        per_device_train_batch_size=schedule.batch_size,
+        gradient_accumulation_steps=schedule.accumulate,
+        learning_rate=rate,
+        warmup_steps=schedule.warmup,
+        weight_decay=schedule.weight_decay,
+        max_grad_norm=schedule.clip,
+        eval_strategy="steps",
+        eval_steps=check_every,
+        save_strategy="steps",
+        save_steps=check_every,
+        save_total_limit=2,
+        load_best_model_at_end=True,
+        metric_for_best_model=f"eval_{metric}",
+        greater_is_better=not metric.endswith("loss"),
+        logging_steps=max(1, check_every // 5),
+        bf16=schedule.bf16,
+        seed=schedule.seed,
+        report_to=schedule.report_to,
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        use_cpu=not torch.cuda.is_available(),
+        dataloader_pin_memory=False,
+    )
+
+
+def early_stopping(schedule: Schedule) -> list[TrainerCallback]:
+    """Stops a training that does not get better, if the schedule asks for it."""
+    return [EarlyStoppingCallback(schedule.patience)] if schedule.patience else []
 
 
 def _length(example: Example) -> int:

@@ -1,0 +1,171 @@
+"""Students by themselves: what their numbers mean, padding, windows, unknown words, and refining without bias."""
+
+import pytest
+import torch
+
+from veridical.core.errors import UsageError
+from veridical.explainers import EXPLAINERS, SideStudent, WordStudent
+from veridical.explainers.students import FAMILIAR, hashed
+from veridical.masking import Case
+from veridical.testing import image_classifier, pair_classifier, text_classifier
+from veridical.testing.games import by_definition, case_of, of_three, smooth
+
+WORDS = ("a", "gorgeous", "witty", "movie", "the", "it", "is", "dull")
+
+
+def words_student(labels=("negative", "positive"), **options):
+    student = WordStudent(labels=labels, words=len(WORDS), width=16, **options)
+    student.network.vocabulary.copy_(torch.tensor([hashed(word) for word in WORDS]))
+    return student
+
+
+def side_student(classifier, **options):
+    shown = classifier.forward(classifier.encode(text_classifier()[1][:1]), hidden=True).hidden
+    return SideStudent(labels=classifier.labels, size=shown[0].shape[-1], states=len(shown), width=16, **options)
+
+
+@pytest.mark.parametrize("form", ["scores", "ranking", "labels"])
+@pytest.mark.parametrize("body", ["words", "side"])
+def test_neighbours_change_nothing(body, form):
+    classifier, examples = text_classifier()
+    student = words_student(form=form) if body == "words" else side_student(classifier, form=form)
+    together = student.scores(Case.bind(classifier, examples))
+    for index, example in enumerate(examples):
+        alone = student.scores(Case.bind(classifier, [example]))
+        units = alone.values.shape[1]
+        assert torch.allclose(together.values[index, :units], alone.values[0], atol=1e-5)
+        assert (together.values[index, units:] == 0).all()
+
+
+def test_padding_never_leaks_into_the_side_network():
+    classifier, examples = text_classifier()
+    student = side_student(classifier)
+    rows = classifier.encode(examples[:1]).rows
+    hidden = classifier.run(rows, hidden=True).hidden
+    longer = [torch.nn.functional.pad(state, (0, 0, 0, 10), value=99.0) for state in hidden]
+    numbers, _ = student.tokens(hidden, rows.lengths)
+    padded, _ = student.tokens(longer, rows.lengths)
+    assert torch.allclose(padded[:, : numbers.shape[1]], numbers, atol=1e-5)
+
+
+def test_levels_and_orders_as_scores():
+    live = torch.tensor([[True, True, True, False]])
+    five = torch.nn.functional.one_hot(torch.tensor([[0, 3, 4, 4]]), 5).float()
+    assert words_student(form="labels").values(five, live).tolist() == [[-2.0, 1.0, 2.0, 0.0]]
+    three = torch.nn.functional.one_hot(torch.tensor([[0, 1, 2, 0]]), 3).float()
+    assert words_student(form="labels", levels=3).values(three, live).tolist() == [[2.0, 1.0, 0.0, 0.0]]
+    shares = words_student(form="ranking").values(torch.tensor([[[1.0], [0.0], [2.0], [5.0]]]), live)
+    assert shares.sum().item() == pytest.approx(1.0)
+    assert shares[0].argsort(descending=True)[:3].tolist() == [2, 0, 1]
+
+
+def test_another_class_is_another_column():
+    classifier, examples = text_classifier()
+    student = side_student(classifier)
+    both = [student.scores(Case.bind(classifier, examples, target=label)).values for label in classifier.labels]
+    assert not torch.allclose(*both, atol=1e-3)
+    every = student.scores(Case.bind(classifier, examples, target="every")).values
+    assert torch.allclose(every[0::2], both[0], atol=1e-5)
+    assert torch.allclose(every[1::2], both[1], atol=1e-5)
+
+
+def test_a_side_student_reads_the_pass_that_predicts():
+    classifier, examples = text_classifier()
+    student = side_student(classifier)
+    case = Case.bind(classifier, examples, target="every", reader=student)
+    before = case.engine.cost.forwards
+    student.scores(case)
+    assert case.engine.cost.forwards == before == len(examples)
+
+
+def test_long_texts_are_read_in_windows():
+    student = words_student(window=4)
+    assert student.windows(4) == [(0, 4)]
+    assert student.windows(7) == [(0, 4), (2, 6), (4, 7)]
+    classifier, examples = text_classifier()
+    found = student.scores(Case.bind(classifier, examples)).values
+    whole = words_student(window=512).scores(Case.bind(classifier, examples)).values
+    assert torch.isfinite(found).all()
+    assert torch.allclose(found[1, :1], whole[1, :1], atol=1e-5)  # a short one, which is read as ever
+
+
+def test_pairs_and_images():
+    classifier, examples = pair_classifier()
+    found = words_student(classifier.labels).scores(Case.bind(classifier, examples)).values
+    assert torch.isfinite(found).all()
+    classifier, images = image_classifier()
+    with pytest.raises(Exception, match="reads words, and these are images"):
+        words_student(classifier.labels).scores(Case.bind(classifier, images))
+
+
+def test_a_label_that_the_student_never_saw():
+    classifier, examples = text_classifier()
+    with pytest.raises(Exception, match="never saw the label 'negative'"):
+        words_student(("good", "positive")).scores(Case.bind(classifier, examples))
+
+
+def test_texts_unlike_the_training_texts_are_told():
+    student, network = words_student(), words_student().network
+    torch.manual_seed(0)
+    seen = torch.randn(500, student.width + 1)
+    network.remember(seen, torch.randn(500, student.width + 1))
+    usual = network.familiarity(torch.randn(200, student.width + 1))
+    assert 0.4 < usual.mean() < 0.6  # calibrated: like the quantiles of dev texts
+    assert (network.familiarity(10 + torch.randn(50, student.width + 1)) < 0.01).all()
+
+
+def test_new_students_find_everything_familiar():
+    classifier, examples = text_classifier()
+    assert (words_student().scores(Case.bind(classifier, examples)).measures[FAMILIAR] == 1).all()
+
+
+@pytest.mark.parametrize("body", ["words", "side"])
+def test_a_saved_student_gives_the_same_scores(tmp_path, body):
+    classifier, examples = text_classifier()
+    student = words_student(seed=3) if body == "words" else side_student(classifier, seed=3)
+    EXPLAINERS.save(student, tmp_path / "it")
+    again = EXPLAINERS.create(tmp_path / "it")
+    case = Case.bind(classifier, examples)
+    assert torch.equal(again.scores(case).values, student.scores(case).values)
+    assert again.fingerprint == student.fingerprint
+
+
+def refined(value, words, guess, refine, seed=0):
+    """The Shapley values of a game by a student that guesses, corrected by some questions."""
+    case = case_of(value, words)
+    student = WordStudent(labels=case.classifier.labels, words=1, game="logit", refine=refine, seed=seed)
+    numbers = torch.zeros(1, words, 1)
+    numbers[0, :, 0] = torch.tensor(guess)
+    return student.scored(case, numbers, torch.zeros(1, student.width + 1))
+
+
+def test_refining_is_exact_where_all_coalitions_fit():
+    found = refined(of_three, 3, [0.0, 0.5, -0.5], refine=64)
+    assert found.values[0].tolist() == pytest.approx([0.25, 0.20, 0.15], abs=1e-6)
+    assert found.margins.max() == 0
+
+
+def test_refining_is_unbiased_and_its_margins_hold():
+    truth = by_definition(smooth, 6)
+    guess = (truth + torch.tensor([0.1, -0.2, 0.0, 0.1, 0.0, 0.05])).tolist()
+    found = [refined(smooth, 6, guess, refine=20, seed=seed) for seed in range(300)]
+    several = torch.stack([each.values[0] for each in found])
+    error = several.std(0) / 300**0.5
+    assert ((several.mean(0) - truth).abs() <= 4 * error + 1e-6).all()
+    inside = torch.stack([(each.values[0] - truth).abs() <= each.margins[0] for each in found])
+    assert inside.float().mean() > 0.85
+    assert all(each.measures["residual"].abs().max() < 1e-5 for each in found)
+
+
+def test_a_good_guess_makes_refining_precise():
+    truth = by_definition(smooth, 6)
+    good = torch.stack([refined(smooth, 6, truth.tolist(), 20, seed).values[0] for seed in range(40)])
+    none = torch.stack([refined(smooth, 6, [0.0] * 6, 20, seed).values[0] for seed in range(40)])
+    assert (good - truth).pow(2).mean() < 0.5 * (none - truth).pow(2).mean()
+
+
+def test_only_shapley_values_can_be_refined():
+    with pytest.raises(UsageError, match="cannot be refined"):
+        words_student(refine=8)
+    with pytest.raises(UsageError, match="at least refine=2"):
+        words_student(refine=1, game="logit")

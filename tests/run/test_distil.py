@@ -1,0 +1,184 @@
+"""Distilling from end to end: what a student learns, that it goes on, and what is refused."""
+
+import json
+
+import pytest
+import torch
+
+from veridical import Classifier, explain, load_data
+from veridical.core.errors import UnsupportedError, UsageError
+from veridical.core.files import read
+from veridical.core.progress import CancelledError, Watch
+from veridical.core.values import Example
+from veridical.explainers import EXPLAINERS
+from veridical.models.black_box import BlackBox
+from veridical.run.distil import distil
+from veridical.run.explain import explain_to_file
+from veridical.training import Distillation
+
+DATA = "planted(train=400, length=8)"
+QUICK = Distillation(epochs=10, width=32, patience=None, rate=2e-3, dropout=0.0)
+
+
+def with_plan(**options):
+    return Distillation(**{**{name: getattr(QUICK, name) for name in vars(QUICK)}, **options})
+
+
+@pytest.fixture(scope="module")
+def lessons(trained, tmp_path_factory):
+    """A folder for what teachers say, which all students of these tests share."""
+    return tmp_path_factory.mktemp("lessons")
+
+
+def on_top(trained, folder, count=40):
+    """The share of test texts in which the planted word has the highest score."""
+    examples = load_data(f"{DATA}:test")[:count]
+    found = explain(Classifier.load(trained), examples, method=str(folder))
+    planted = {example.id: example.evidence for example in examples}
+    hits = [any(each.top(1)[0][0].overlaps(reason) for reason in planted[each.example_id]) for each in found]
+    return sum(hits) / len(hits)
+
+
+@pytest.mark.parametrize("body", ["side", "words"])
+@pytest.mark.parametrize("form", ["scores", "ranking", "labels"])
+def test_a_student_finds_the_planted_words(trained, lessons, tmp_path, body, form):
+    (done,) = distil(
+        trained, "occlusion", tmp_path / "it", data=DATA, plan=with_plan(body=body, form=form), lessons=lessons
+    )
+    assert done.texts == 400
+    assert on_top(trained, done.out) > 0.9
+
+
+def test_a_noisy_teacher_is_enough(trained, lessons, tmp_path):
+    """One pair of orders for each text is noise to a reader, and a lesson to a student."""
+    (done,) = distil(trained, "permutation-shap(pairs=1)", tmp_path / "it", data=DATA, plan=QUICK, lessons=lessons)
+    assert on_top(trained, done.out) > 0.9
+    refined = explain(Classifier.load(trained), ["one good film"], method=f"{done.out}(refine=8)")
+    assert refined[0].margins is not None
+    assert refined[0].source == f"{done.out}(refine=8)" or "refine" in json.dumps(refined[0].spec["method"])
+
+
+def test_several_teachers_and_seeds(trained, lessons, tmp_path):
+    done = distil(
+        trained,
+        ["occlusion", "permutation-shap(pairs=1)"],
+        tmp_path / "it",
+        data=DATA,
+        plan=with_plan(epochs=3),
+        seeds=(0, 1),
+        lessons=lessons,
+    )
+    assert [each.out for each in done] == [str(tmp_path / "it" / f"seed-{seed}") for seed in (0, 1)]
+    first, second = (EXPLAINERS.create(each.out) for each in done)
+    assert first.fingerprint != second.fingerprint
+    again = distil(
+        trained,
+        ["occlusion", "permutation-shap(pairs=1)"],
+        tmp_path / "it",
+        data=DATA,
+        plan=with_plan(epochs=3),
+        seeds=(0, 1),
+        lessons=lessons,
+    )
+    assert all(each.was_done for each in again)
+    assert [each.dev for each in again] == [each.dev for each in done]
+
+
+def test_a_stopped_student_goes_on_to_the_same_weights(trained, lessons, tmp_path):
+    class Impatient(Watch):
+        def tell(self, stage, done=0, total=None, note=""):
+            if stage == "training" and done == 30:
+                raise CancelledError("enough")
+            super().tell(stage, done, total, note)
+
+    plan = with_plan(epochs=4, body="words", dropout=0.1)
+    (whole,) = distil(trained, "occlusion", tmp_path / "whole", data=DATA, plan=plan, lessons=lessons)
+    with pytest.raises(CancelledError):
+        distil(trained, "occlusion", tmp_path / "cut", data=DATA, plan=plan, lessons=lessons, watch=Impatient())
+    (cut,) = distil(trained, "occlusion", tmp_path / "cut", data=DATA, plan=plan, lessons=lessons)
+    assert cut.resumed_from > 0
+    assert cut.dev == whole.dev
+    assert EXPLAINERS.create(cut.out).fingerprint == EXPLAINERS.create(whole.out).fingerprint
+
+
+def test_the_label_decides_which_words_count(tmp_path):
+    """Where a word speaks for one class and against the other, swapping the label turns the order round."""
+
+    def says(texts):
+        return [[0.9, 0.1] if "good" in text.split() else [0.1, 0.9] for text in texts]
+
+    classifier = BlackBox(says, labels=("yes", "no"), name="by one word")
+    texts = [f"{'good' if at % 2 else 'plain'} film number w{at}" for at in range(80)]
+    file = tmp_path / "taught.jsonl"
+    explain_to_file(
+        classifier,
+        [Example(str(at), {"text": text}) for at, text in enumerate(texts)],
+        "occlusion",
+        file,
+        target="every",
+    )
+    plan = with_plan(form="ranking", body="words", by_sign=True, epochs=30)
+    (done,) = distil(classifier, str(file), tmp_path / "it", plan=plan)
+    found = [explain(classifier, ["good film"], method=done.out, target=label)[0].scores for label in ("yes", "no")]
+    assert found[0][0] > found[0][1]
+    assert found[1][0] < found[1][1]
+
+
+def test_a_file_of_another_model_is_refused(trained, tmp_path):
+    other = BlackBox(lambda texts: [[0.5, 0.5]] * len(texts), labels=("positive", "negative"), name="another")
+    explain_to_file(other, [Example.of("a film")], "random", tmp_path / "taught.jsonl")
+    with pytest.raises(UsageError, match="explains the model another, and this is the model"):
+        distil(trained, str(tmp_path / "taught.jsonl"), tmp_path / "it")
+
+
+def test_a_student_works_with_its_own_model_unless_told_otherwise(trained, lessons, tmp_path):
+    (done,) = distil(
+        trained, "occlusion", tmp_path / "it", data=DATA, plan=with_plan(epochs=1, body="words"), lessons=lessons
+    )
+    classifier = Classifier.load(trained)
+    with torch.no_grad():
+        next(iter(classifier.model.parameters())).add_(0.01)
+    with pytest.raises(UnsupportedError, match="was trained with the model"):
+        explain(classifier, ["a film"], method=done.out)
+    assert explain(classifier, ["a film"], method=f"{done.out}(any_model=true)")
+    with pytest.raises(UsageError, match="has its option 'width' already"):
+        explain(classifier, ["a film"], method=f"{done.out}(width=3)")
+
+
+def test_what_cannot_be_done_is_said(trained, tmp_path):
+    boxed = BlackBox(lambda texts: [[0.5, 0.5]] * len(texts), labels=("a", "b"), name="box")
+    with pytest.raises(UsageError, match="no data to explain"):
+        distil(trained, "occlusion", tmp_path / "a")
+    with pytest.raises(UsageError, match="has learned nothing"):
+        distil(trained, "l2e-side", tmp_path / "b", data=DATA)
+    with pytest.raises(UsageError, match="there is no teacher"):
+        distil(trained, [], tmp_path / "c", data=DATA)
+    explain_to_file(
+        boxed, [Example(str(at), {"text": f"w{at} film"}) for at in range(40)], "random", tmp_path / "f.jsonl"
+    )
+    with pytest.raises(UnsupportedError, match="body side"):
+        distil(boxed, str(tmp_path / "f.jsonl"), tmp_path / "d", plan=with_plan(body="side"))
+
+
+def test_unknown_words_and_empty_texts(trained, lessons, tmp_path):
+    (done,) = distil(
+        trained, "occlusion", tmp_path / "it", data=DATA, plan=with_plan(epochs=2, body="words"), lessons=lessons
+    )
+    found = explain(Classifier.load(trained), ["zzyzx qwrtp", "film"], method=done.out)
+    assert all(abs(score) < 1e6 for each in found for score in each.scores)
+    assert found[0].measures["familiar"] < 0.05
+
+
+def test_every_class_in_one_pass(trained, tmp_path):
+    """A teacher of every class asks no more questions than one of the predicted class."""
+    classifier, examples = Classifier.load(trained), load_data(f"{DATA}:test")[:5]
+    counts = {}
+    for target in ("predicted", "every"):
+        done = explain_to_file(classifier, examples, "occlusion", tmp_path / f"{target}.jsonl", target=target)
+        counts[target] = done.cost.forwards
+        assert done.written == (10 if target == "every" else 5)
+    assert counts["every"] == counts["predicted"]
+    both = [each for each in read(tmp_path / "every.jsonl") if each.example_id == examples[0].id]
+    assert {each.target for each in both} == set(classifier.labels)
+    again = explain_to_file(classifier, examples, "occlusion", tmp_path / "every.jsonl", target="every")
+    assert (again.written, again.resumed) == (0, 5)
