@@ -62,9 +62,7 @@ def test_each_gold_label_is_an_entry(classifier):
 
 def test_a_label_by_name_is_one_entry_for_each_example(classifier):
     assert entries(Case.bind(classifier, EXAMPLES, target="rain")) == [("a", "rain"), ("b", "rain"), ("c", "rain")]
-    with pytest.raises(
-        UsageError, match="no class 'snow'. Choose predicted, gold, every or one of: money"
-    ):
+    with pytest.raises(UsageError, match="no class 'snow'. Choose predicted, gold, every or one of: money"):
         Case.bind(classifier, EXAMPLES, target="snow")
 
 

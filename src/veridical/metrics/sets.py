@@ -82,7 +82,7 @@ SETS: dict[str, MetricSet] = {
             "post-hoc-accuracy",
             "normalised-aopc",
             "position-leak",
-            "position-leak(words=above)",
+            "position-leak(words=top-k)",
         ),
     ),
     "l2e": MetricSet(

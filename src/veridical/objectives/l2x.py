@@ -36,7 +36,7 @@ class L2X(MaskObjective):
     model does.
     """
 
-    count: Count = option(4, "How many words are drawn.")
+    count: Count = option(4, "How many tokens are drawn: pieces of words, where words have several.")
     temperature: Positive = option(0.5, "How far the drawn mask is from 0 and 1: small numbers make it hard.")
     mode: Literal["joint", "posthoc"] = option(
         "joint", "Train the model with its selector, or a selector for a finished model that stays as it is."

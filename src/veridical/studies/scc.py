@@ -36,6 +36,9 @@ _SCITAIL = {"train": "scitail:dev[:1000]", "dev": "scitail:dev[1000:]"}
 """Its training split is not always to be had; its dev split is in no order."""
 
 
+_CURVE = "post-hoc-accuracy(curve=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10])"
+"""What was published: by 4 words, the others deleted."""
+
 _SST2 = {"base": 0.9379, "l2x": 0.9303, "iba": 0.9374, "vmask": 0.938, "simcse": 0.939, "scc": 0.9423}
 
 SCC = Study(
@@ -62,7 +65,7 @@ SCC = Study(
         _LAYERS: Look(
             "{layer}",
             "post-hoc-accuracy(preset=scc-curve), post-hoc-accuracy(preset=scc-trained), position-leak, "
-            "position-leak(words=above)",
+            "position-leak(words=top-k)",
         ),
         _LEAKS: Look("{layer}", 'evaluator-leak(words=top-k, evaluator="{evaluator}")'),
         _ACCURACY: Look("random", "accuracy"),
@@ -145,9 +148,9 @@ SCC = Study(
             )
             for metric, method, value in (
                 ("accuracy", "the model", accuracy),
-                ("post-hoc-accuracy", LAYER, agreement),
+                (_CURVE, LAYER, agreement),
             )
         ),
-        Figure("sst2", "scc", "post-hoc-accuracy", LAYER, 0.8583),
+        Figure("sst2", "scc", _CURVE, LAYER, 0.8583),
     ),
 )
