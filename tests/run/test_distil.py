@@ -182,3 +182,14 @@ def test_every_class_in_one_pass(trained, tmp_path):
     assert {each.target for each in both} == set(classifier.labels)
     again = explain_to_file(classifier, examples, "occlusion", tmp_path / "every.jsonl", target="every")
     assert (again.written, again.resumed) == (0, 5)
+
+
+def test_a_student_of_words_is_smaller_than_its_model(trained, lessons, tmp_path):
+    """Two thirds as wide and a third as deep, as the published one is beside BERT-base."""
+    plan = with_plan(body="words", epochs=1, width=None, heads=2)
+    (done,) = distil(trained, "occlusion", tmp_path / "it", data=DATA, plan=plan, lessons=lessons)
+    classifier = Classifier.load(trained)
+    size = classifier.model.config.hidden_size
+    (found,) = explain(classifier, ["one good film"], method=str(done.out))
+    assert found.spec["method"]["width"] == size * 2 // 3 // 2 * 2
+    assert found.spec["method"]["depth"] == 1

@@ -91,8 +91,8 @@ def _added(orders: Tensor, values: Tensor, whole: Tensor, empty: Tensor) -> Tens
 
 def _margins(added: Tensor) -> Tensor:
     """Half the width of a 95% interval around the mean over pairs, [n]; 0 for a single pair, which tells nothing."""
-    pairs = len(added)
-    if pairs < 2:
-        return torch.zeros(added.shape[1])
+    pairs, words = added.shape
+    if pairs < 2 or not words:
+        return torch.zeros(words)
     widths: Tensor = added.std(0) * (float(stats.t.ppf(0.975, pairs - 1)) / pairs**0.5)
     return widths

@@ -67,8 +67,14 @@ class Distillation(Component):
     form: Literal["scores", "ranking", "labels"] = option(
         "scores", "What it learns: signed scores for every class, the order of their sizes, or levels."
     )
-    width: Count | None = option(None, "How many numbers a state has; by default an eighth of the model's, or 256.")
-    depth: Count = option(2, "How many layers it has.")
+    width: Count | None = option(
+        None,
+        "How many numbers a state has; by default an eighth of the model's (side) or two thirds (words), or 256 beside "
+        "a model that shows none.",
+    )
+    depth: Count | None = option(
+        None, "How many layers it has; by default 2, or a third of the model's (words) where they are known."
+    )
     heads: Count = option(4, "How many heads attend in each layer.")
     dropout: Probability = option(0.1, "The share of states that is dropped in training.")
     vocabulary: Count = option(20_000, "The most words that a student of words knows, the commonest ones.")
