@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from pytorch_metric_learning import losses, reducers
 
 from veridical.objectives.contrast import alike_labels, contrastive, three_anchors, two_views
 
@@ -49,8 +50,6 @@ def test_each_of_three_anchors(classes, anchors):
 
 @pytest.mark.parametrize("temperature", [0.1, 1.0])
 def test_another_library_agrees(temperature):
-    losses = pytest.importorskip("pytorch_metric_learning.losses")
-    reducers = pytest.importorskip("pytorch_metric_learning.reducers")
     # By default it leaves out losses of 0 when it averages.
     oracle = losses.SupConLoss(temperature=temperature, reducer=reducers.MeanReducer())
     found = contrastive(VECTORS, alike_labels(CLASSES), temperature)

@@ -15,10 +15,7 @@ from veridical.explainers.iba import Bottleneck, IBALayer, Usual, information
 from veridical.explainers.mask_layers import MaskLayer
 from veridical.masking import Case
 from veridical.models import Classifier, Rows
-from veridical.objectives.mask_layers import MaskObjective, MaskTraining, mean_of_words
-
-_LOOKED_AT = 256
-"""How many training texts tell how embeddings usually are."""
+from veridical.objectives.mask_layers import LOOKED_AT, MaskObjective, MaskTraining, mean_of_words
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class IBA(MaskObjective):
         assert isinstance(layer, IBALayer)
         network = layer.network
         assert isinstance(network, Bottleneck)
-        usual = Usual.of(classifier, examples[:_LOOKED_AT])
+        usual = Usual.of(classifier, examples[:LOOKED_AT])
         network.mean.copy_(usual.mean)
         network.spread.copy_(usual.spread)
         return IBATraining(self, layer)

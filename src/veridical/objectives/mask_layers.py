@@ -13,6 +13,7 @@ from torch.nn import functional
 from veridical.core.component import Count, Positive, Seed, Weight, option
 from veridical.core.values import Example
 from veridical.explainers import Explainer
+from veridical.explainers.iba import Usual
 from veridical.explainers.mask_layers import MaskLayer
 from veridical.masking import Case, Engine
 from veridical.models import Ability, Classifier, Output, Rows
@@ -22,6 +23,9 @@ from veridical.objectives.contrast import Reduction, alike_labels, contrastive, 
 from veridical.objectives.portion import mean_over_examples
 
 _AT_ONCE = 512
+
+LOOKED_AT = 256
+"""How many training texts tell how embeddings usually are."""
 
 MASKED_LOSS, MASKED_ACCURACY = "masked_loss", "masked_accuracy"
 
@@ -103,7 +107,10 @@ class MaskObjective(Objective):
         assert shown is not None
         # States that nobody norms grow in training, until every mask is 1 and the sparse loss has no gradient left.
         layer = replace(self.layer(shown[0].shape[-1], len(shown)), normalise=classifier.norms_first)
-        return self.of(layer, classifier, examples)
+        found = self.of(layer, classifier, examples)
+        # A layer that norms first sees the direction of a vector only. By a mask it changes from all to nothing at 0,
+        # where its gradient has no bound and drowns every other; so masked words get the usual vector there.
+        return replace(found, absent=Usual.of(classifier, examples[:LOOKED_AT]).mean) if layer.normalise else found
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         return self.prepared(case.classifier, case.batch.examples)(case)
@@ -140,11 +147,12 @@ class Clock:
 
 @dataclass(frozen=True)
 class MaskTraining(Objective):
-    """An objective with the layer that is trained."""
+    """An objective with the layer that is trained; `absent` [d] stands for what is masked, and without it nothing."""
 
     settings: MaskObjective
     layer: MaskLayer
     clock: Clock = field(default_factory=Clock)
+    absent: Tensor | None = None
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -195,7 +203,8 @@ class MaskTraining(Objective):
         """What becomes of what enters the first layer when words are kept as far as a mask [R, T] says."""
 
         def enter(states: Tensor) -> Tensor:
-            return states * mask.to(states).masked_fill(~words.to(states.device), 1.0)[..., None]
+            kept = mask.to(states).masked_fill(~words.to(states.device), 1.0)[..., None]
+            return states * kept if self.absent is None else states * kept + (1 - kept) * self.absent.to(states)
 
         return enter
 

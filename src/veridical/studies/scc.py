@@ -10,7 +10,19 @@ from veridical.training import Schedule
 _REASONS, _LAYERS, _LEAKS, _ACCURACY = "reasons", "layers", "leaks", "accuracy"
 _LIME = "lime(samples=200)"
 _BASELINES = ("base", "evaluator", "l2x", "iba", "vmask", "simcse", "scc")
-_TERMS = ("base", "scc", "no-contrast", "no-sparse", "no-background", "e-varm", "base-longer", "scc-after")
+_TERMS = (
+    "base",
+    "scc",
+    "no-contrast",
+    "no-sparse",
+    "no-background",
+    "e-varm",
+    "iba",
+    "weak-iba",
+    "base-longer",
+    "scc-after",
+)
+_IMAGES = ("base", "vmask", "scc", "base-longer", "scc-after")
 
 
 def _ablation(options: str) -> Variant:
@@ -49,6 +61,8 @@ SCC = Study(
         "evaluator": Variant(("random-erasure(chance=1.0, eraser=zero_output)",), matched=False, control=True),
         "l2x": Variant(("l2x",), matched=False, layer="l2x"),
         "iba": Variant(("iba",), matched=False, layer="iba"),
+        # With the published weight of information hardly any word comes through.
+        "weak-iba": Variant(("iba(information=0.1)",), against=("iba", "base"), matched=False, layer="iba"),
         "vmask": Variant(("vmask",), matched=False, layer="vmask"),
         "simcse": Variant(("simcse",), matched=False),
         "e-varm": Variant(('vmask(preset="e-varm")',), matched=False, layer="vmask"),
@@ -85,8 +99,8 @@ SCC = Study(
             seeds=(0, 1),
             schedule=Schedule(epochs=3, batch_size=8, checks=1),
         ),
-        # The three sizes for one core of a processor with bfloat16: about six hours for the first, and two for each of
-        # the others. A study goes on seed by seed.
+        # The sizes for one core of a processor with bfloat16: about six hours for the first, two for each of the next
+        # ones, and half an hour for images. A study goes on seed by seed.
         "cpu": Preset(
             (_part("sst2", Sizes(6920, 872, 1821), (100, 300), settings={"max_length": 64}),),
             schedule=Schedule(epochs=3, batch_size=32, bf16=True),
@@ -117,6 +131,19 @@ SCC = Study(
                 ),
             ),
             schedule=Schedule(epochs=3, batch_size=16, bf16=True),
+        ),
+        # New vision transformers: there is nothing pretrained in this size.
+        "cpu-images": Preset(
+            tuple(
+                StudyData(name, data, variants=_IMAGES, documents={_REASONS: 40, _LAYERS: 200})
+                for name, data in (
+                    ("planted-images", "planted-images(train=400, dev=50, test=200)"),
+                    ("digits", "digits"),
+                    ("cifar100_10classes", "cifar100_10classes"),
+                )
+            ),
+            model="tiny",
+            schedule=Schedule(epochs=10, batch_size=16, checks=1),
         ),
         "full": Preset(
             (

@@ -110,7 +110,7 @@ def fit(
     trainee = Trainee(classifier, objective)
     metric = _metric(trainee, schedule, dev)
     last = last_checkpoint(folder)
-    notes = _notes(schedule, len(examples), last)
+    notes = _notes(classifier, schedule, len(examples), last)
     set_seed(schedule.seed)
     trainer = CaseTrainer(
         trainee,
@@ -132,10 +132,10 @@ def fit(
     return Fitted(figures, history, last.step, objective, (*notes, *filter(None, after)))
 
 
-def _notes(schedule: Schedule, count: int, last: Found) -> list[str]:
+def _notes(classifier: Transformer, schedule: Schedule, count: int, last: Found) -> list[str]:
     """What there is to know before a training starts."""
     passed_over = [f"{problem}; going on from {last.path}" for problem in last.damaged]
-    few = few_steps(schedule, count)
+    few = few_steps(schedule, count) if classifier.has_new_head else None
     return [*passed_over, *([few] if few else [])]
 
 
