@@ -25,7 +25,12 @@ ALL = [
     for option in options_of(cls).values()
 ]
 
-FREE = {("stability", "encoder"), ("evaluator-leak", "evaluator"), ("evaluator-leak", "reader")}
+FREE = {
+    ("stability", "encoder"),
+    ("evaluator-leak", "evaluator"),
+    ("evaluator-leak", "reader"),
+    ("reference-likeness", "reference"),
+}
 """Options that take any text: a folder or a hub id is looked for when it is needed."""
 
 LEAKS = ("position-leak", "evaluator-leak")
@@ -68,6 +73,7 @@ WRONG = {
     "rationale-recall-at-k(k=0)": COUNT.format("k"),
     "stability(count=0)": "count is 1 or more and at most 1000",
     "stability(longest=0)": COUNT.format("longest"),
+    "reference-likeness(ratio=0)": SHARE.format("ratio"),
     "stability(ratio=1.01)": SHARE.format("ratio"),
     **{f"{name}(ratios=[])": "Give ratios at least one value" for name in ("comprehensiveness", "sufficiency")},
     **{f"{name}(ratios=[a, b])": "ratios is .*a number" for name in ("comprehensiveness", "sufficiency")},

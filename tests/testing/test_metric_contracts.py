@@ -31,8 +31,8 @@ SAMPLES = [text_classifier, multi_label_classifier, pair_classifier, image_class
 QUICK = {"normalised-aopc": "normalised-aopc(exact=4, beam=2, most=6)"}
 # It divides by what there is to lose, which is little for a random model that still reads the held text.
 TOLERANCES = {("sufficiency", held): 2e-5}
-# It needs the folder of an evaluator; its own tests have one for each kind of classifier.
-ELSEWHERE = {"evaluator-leak"}
+# They need a folder or a file; their own tests have one.
+ELSEWHERE = {"evaluator-leak", "reference-likeness"}
 NAMES = [name for name in METRICS if name not in ELSEWHERE]
 PRESETS = [(name, preset) for name in NAMES for preset in getattr(METRICS[name], "presets", {})]
 

@@ -18,6 +18,7 @@ from veridical.metrics.rationale_overlap import (
     RationaleRecall,
     RationaleRecallAtK,
 )
+from veridical.metrics.reference import ReferenceLikeness
 from veridical.metrics.stability import Stability
 
 METRICS: Registry[Metric | CorpusMetric] = Registry(
@@ -45,6 +46,7 @@ METRICS: Registry[Metric | CorpusMetric] = Registry(
         "rationale-recall": RationaleRecall,
         "rationale-recall-at-k": RationaleRecallAtK,
         "reasons-on-top": ReasonsOnTop,
+        "reference-likeness": ReferenceLikeness,
         "stability": Stability,
         "sufficiency": Sufficiency,
     },
@@ -78,6 +80,7 @@ __all__ = [
     "RationaleRecall",
     "RationaleRecallAtK",
     "ReasonsOnTop",
+    "ReferenceLikeness",
     "Stability",
     "Sufficiency",
     "measure",
