@@ -18,6 +18,7 @@ from veridical.explainers import EXPLAINERS
 from veridical.objectives import OBJECTIVES
 from veridical.run.train import train
 from veridical.studies import STUDIES, Figure, Look, Preset, Sizes, Study, StudyData, Variant, reproduction
+from veridical.studies.distillations import DistillationStudy
 from veridical.studies.reproduction import reproduce
 from veridical.studies.runs import read_runs, write_runs
 from veridical.studies.study import LAYER, data_of
@@ -442,7 +443,10 @@ def test_an_unknown_size_is_named(tmp_path):
         reproduce(SMALL, "smok", tmp_path)
 
 
-@pytest.mark.parametrize("study", STUDIES.values(), ids=list(STUDIES))
+TRAININGS = {name: study for name, study in STUDIES.items() if not isinstance(study, DistillationStudy)}
+
+
+@pytest.mark.parametrize("study", TRAININGS.values(), ids=list(TRAININGS))
 def test_studies_name_things_that_exist(study):
     assert {"smoke", "cpu", "full"} <= set(study.presets)
     for size, preset in study.presets.items():

@@ -10,7 +10,7 @@ from veridical.audits.statistics.samples import holm
 from veridical.studies import Figure, Look, Preset, Sizes, Study, StudyData, Variant
 from veridical.studies.results import as_sure_as, results_of
 from veridical.studies.runs import SeedRun, judged_in, relabelled
-from veridical.studies.study import LAYER, written_data_set, written_preset
+from veridical.studies.study import LAYER, written_data_set
 from veridical.training import Schedule
 
 DOCUMENTS = [f"d{index}" for index in range(8)]
@@ -185,8 +185,8 @@ def test_what_is_missing_is_told(found):
 
 def test_sizes_in_words():
     preset = Preset((), seeds=(3,), schedule=Schedule(epochs=2, batch_size=8, rate=1e-5, head_rate=1e-4))
-    assert written_preset(preset) == "model embedded, 2 epochs in batches of 8, rates 1e-05 and 0.0001, seeds 3"
-    assert "bfloat16" in written_preset(replace(preset, schedule=Schedule(bf16=True)))
+    assert preset.setting == "model embedded, 2 epochs in batches of 8, rates 1e-05 and 0.0001, seeds 3"
+    assert "bfloat16" in replace(preset, schedule=Schedule(bf16=True)).setting
     part = StudyData(
         "x",
         "sst2",

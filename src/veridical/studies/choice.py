@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from veridical.audits import Audit
 from veridical.audits.job import audit
-from veridical.audits.plan import methods_of, metrics_of
+from veridical.audits.plan import Methods, Metrics, methods_of, metrics_of
 from veridical.audits.statistics.findings import Contrast, plain
 from veridical.audits.statistics.summary import contrasts
 from veridical.core.errors import UsageError
@@ -228,12 +228,31 @@ def model_folder(out: str | PathLike[str], objective: str, seed: int) -> Path:
     return Path(out) / file_name(written) / f"seed-{seed}" / "model"
 
 
-def audit_folder(model: Model, examples: Dataset, methods: str, metrics: str, out: Path, watch: Watch) -> Audit:
+def audit_folder(
+    model: Model,
+    examples: Dataset,
+    methods: Methods,
+    metrics: Metrics,
+    out: Path,
+    watch: Watch,
+    files: Sequence[Path] = (),
+) -> Audit:
     """Audit one of several models that are compared: without times and reversed orders, which say nothing of that.
 
     One draw is enough for the floor: no method of a single model is held against it, and seeds and documents are many.
     """
-    return audit(model, examples, methods, metrics, out=out, timed=0, reverse=False, draws=1, watch=watch)
+    return audit(
+        model,
+        examples,
+        methods,
+        metrics,
+        explanations=files,
+        out=out,
+        timed=0,
+        reverse=False,
+        draws=1,
+        watch=watch,
+    )
 
 
 def _record(data: str, model: str, dev: str | None, schedule: Schedule, settings: Mapping[str, Any]) -> ChoiceRecord:

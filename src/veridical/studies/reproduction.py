@@ -16,9 +16,10 @@ from veridical.report import write_page
 from veridical.run.folder import RunFolder
 from veridical.run.handle import versions
 from veridical.studies import STUDIES
+from veridical.studies.distillations import DistillationPreset, DistillationRuns, DistillationStudy
 from veridical.studies.results import Results, results_of
 from veridical.studies.runs import SeedRun, read_runs, write_runs
-from veridical.studies.study import Study, StudyData, written_data_set, written_preset
+from veridical.studies.study import Preset, Study, StudyData, written_data_set
 from veridical.studies.tables import write_tables
 from veridical.studies.trainings import StudyRuns
 
@@ -61,16 +62,27 @@ def reproduce(
     kept, told = goal / f"{study.name}-{size}.parquet", _told(study, size)
     runs: list[SeedRun] = []
     with run.held(record):
-        doing = StudyRuns(study, study.presets[size], run.path, watch or Watch(), read_runs(kept, told))
+        doing = _runs(study, study.presets[size], run.path, watch or Watch(), read_runs(kept, told))
         for data_set in study.presets[size].data_sets:
             for more in doing.on(data_set):
                 runs += more
                 found = results_of(study, size, runs)
                 write_tables(found, goal)
                 write_runs(kept, told, [*runs, *_not_reached(doing.known, runs)])
-            _write_examples(doing, data_set, found, goal)
+            if isinstance(doing, StudyRuns):
+                _write_examples(doing, data_set, found, goal)
         run.write(replace(record, done=True))
     return found
+
+
+def _runs(
+    study: Study, preset: Preset, folder: Path, watch: Watch, known: Sequence[SeedRun]
+) -> StudyRuns | DistillationRuns:
+    """What does a study: trainings of models, or of students of one model."""
+    if isinstance(study, DistillationStudy):
+        assert isinstance(preset, DistillationPreset)
+        return DistillationRuns(study, preset, folder, watch, known)
+    return StudyRuns(study, preset, folder, watch, known)
 
 
 def _write_examples(doing: StudyRuns, data_set: StudyData, found: Results, goal: Path) -> None:
@@ -94,7 +106,7 @@ def _told(study: Study, size: str) -> dict[str, Any]:
     data_sets = {each.name: written_data_set(each) for each in preset.data_sets}
     looks = {name: [look.methods, look.metrics] for name, look in study.looks.items()}
     ways = {name: list(variant.candidates) for name, variant in study.variants.items()}
-    names = {"study": study.name, "size": size, "setting": written_preset(preset)}
+    names = {"study": study.name, "size": size, "setting": preset.setting}
     return {**names, "data_sets": data_sets, "looks": looks, "variants": ways}
 
 

@@ -15,7 +15,7 @@ from veridical.audits.statistics.samples import estimates, smallest_effect
 from veridical.audits.statistics.summary import contrasts
 from veridical.studies.choice import Floats
 from veridical.studies.runs import Judged, SeedRun
-from veridical.studies.study import Study, written_data_set, written_preset
+from veridical.studies.study import Study, written_data_set
 
 
 def as_sure_as(base: str, variant: str) -> str:
@@ -89,7 +89,7 @@ def results_of(study: Study, size: str, runs: Sequence[SeedRun]) -> Results:
         study=study.name,
         title=study.title,
         size=size,
-        setting=written_preset(preset),
+        setting=preset.setting,
         data_sets={each.name: written_data_set(each) for each in preset.data_sets if each.name in objectives},
         lines=tuple(_lines(study, runs)),
         objectives=objectives,

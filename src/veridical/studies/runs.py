@@ -35,6 +35,10 @@ _SCHEMA = pa.schema(
 )
 
 
+Figures = dict[tuple[str, str], list[float]]
+"""Numbers of a model, by name and method."""
+
+
 @dataclass(frozen=True)
 class Judged:
     """What a metric found of a method, document by document; NaN is undefined.

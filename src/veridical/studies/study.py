@@ -71,6 +71,15 @@ class Preset:
     tune_on: int = 100
     variants: Mapping[str, Variant] = field(default_factory=dict)
 
+    @property
+    def setting(self) -> str:
+        """Model, seeds and lengths of training, in words."""
+        seeds = ", ".join(map(str, self.seeds))
+        plan = self.schedule
+        told = [f"model {self.model}", f"{plan.epochs:g} epochs in batches of {plan.batch_size}", *_rates(plan)]
+        told += ["in bfloat16 on a processor that has it"] if plan.bf16 else []
+        return ", ".join([*told, f"seeds {seeds}"])
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -188,15 +197,6 @@ class Study:
     def variants_on(self, data_set: StudyData) -> tuple[str, ...]:
         """The variants that are trained on a data set."""
         return data_set.variants or tuple(self.variants)
-
-
-def written_preset(preset: Preset) -> str:
-    """Model, seeds and lengths of training, in words."""
-    seeds = ", ".join(map(str, preset.seeds))
-    plan = preset.schedule
-    told = [f"model {preset.model}", f"{plan.epochs:g} epochs in batches of {plan.batch_size}", *_rates(plan)]
-    told += ["in bfloat16 on a processor that has it"] if plan.bf16 else []
-    return ", ".join([*told, f"seeds {seeds}"])
 
 
 def _rates(plan: Schedule) -> list[str]:

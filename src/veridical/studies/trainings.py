@@ -27,7 +27,7 @@ from veridical.run.train import Trained, train
 from veridical.studies.choice import audit_folder, choose, model_folder
 from veridical.studies.confidence import as_sure
 from veridical.studies.results import as_sure_as
-from veridical.studies.runs import Judged, SeedRun, judged_in, relabelled
+from veridical.studies.runs import Figures, Judged, SeedRun, judged_in, relabelled
 from veridical.studies.study import Look, Preset, Study, StudyData, data_of, first
 from veridical.training import Schedule
 
@@ -51,10 +51,6 @@ _SHOWN = 20
 
 _CHEAPEST = "post-hoc-accuracy"
 """A metric for audits that are made for their explanations."""
-
-
-Figures = dict[tuple[str, str], list[float]]
-"""Numbers of a model, by name and method."""
 
 
 @dataclass(frozen=True)
