@@ -13,6 +13,7 @@ from pathlib import Path
 
 import accuracy
 import auditing
+import distilled
 import figures
 import foundation
 import margins
@@ -30,6 +31,7 @@ PARTS = {
     "scaling": scaling,
     "audit": auditing,
     "training": training,
+    "distilled": distilled,
 }
 
 

@@ -45,6 +45,8 @@ class Sizes:
     engine_texts: int = 40
     many_questions: int = 10_000
     training_batches: int = 3
+    distilled_samples: int = 1000
+    streamed_texts: int = 100_000
     occlusion_texts: int = 24
     many_documents: int = 200
     bf16_texts: int = 100
@@ -71,7 +73,7 @@ class Sizes:
         small = {"rounds": 1, "texts": 2, "samples": 90, "steps": 8, "occlusion_texts": 4, "many_documents": 6}
         small |= {"engine_texts": 4, "many_questions": 1000, "training_batches": 1}
         small |= {"bf16_texts": 4, "train_on": 64, "reference": 400, "seeds": 2, "long_seeds": 1}
-        small |= {"margin_games": 2, "margin_seeds": 1}
+        small |= {"margin_games": 2, "margin_seeds": 1, "distilled_samples": 90, "streamed_texts": 500}
         tuples = {"exact_words": (8, 9), "long_words": (14,), "budgets": (50, 100, 200), "long_budgets": (100, 200)}
         tuples |= {"words": (10, 25), "documents": (3, 10)}
         return cls(**small, **tuples, writes=False)  # type: ignore[arg-type]

@@ -1,12 +1,13 @@
 """Distilling from end to end: what a student learns, that it goes on, and what is refused."""
 
 import json
+import random
 
 import pytest
 import torch
 
 from veridical import Classifier, explain, load_data
-from veridical.core.errors import UnsupportedError, UsageError
+from veridical.core.errors import ModelError, UnsupportedError, UsageError
 from veridical.core.files import read
 from veridical.core.progress import CancelledError, Watch
 from veridical.core.values import Example
@@ -193,3 +194,60 @@ def test_a_student_of_words_is_smaller_than_its_model(trained, lessons, tmp_path
     (found,) = explain(classifier, ["one good film"], method=str(done.out))
     assert found.spec["method"]["width"] == size * 2 // 3 // 2 * 2
     assert found.spec["method"]["depth"] == 1
+
+
+@pytest.mark.parametrize("form", ["scores", "labels"])
+def test_a_student_that_predicts_is_a_model_and_explains_itself(trained, lessons, tmp_path, form):
+    plan = with_plan(form=form, predicts=True)
+    (done,) = distil(trained, "occlusion", tmp_path / "it", data=DATA, plan=plan, lessons=lessons)
+    assert done.dev["agreement"] > 0.9
+    examples = load_data(f"{DATA}:test")[:40]
+    theirs, ours = (
+        [each.target for each in explain(model, examples, method=done.out)] for model in (trained, done.out)
+    )
+    assert sum(a == b for a, b in zip(theirs, ours, strict=True)) >= 36
+    assert on_top(done.out, done.out) > 0.9
+    again = explain(done.out, examples[:3], method="occlusion")  # as a model it can be asked like any other
+    assert [each.target for each in again] == ours[:3]
+
+
+def test_only_a_student_that_learned_to_predict_is_a_model(trained, lessons, tmp_path):
+    (done,) = distil(trained, "occlusion", tmp_path / "it", data=DATA, plan=with_plan(body="words"), lessons=lessons)
+    with pytest.raises(ModelError, match="no model"):
+        Classifier.load(done.out)
+    with pytest.raises(UsageError, match="cannot do without"):
+        distil(trained, "occlusion", tmp_path / "no", data=DATA, plan=with_plan(body="side", predicts=True))
+
+
+def test_numbers_and_several_labels_are_learned(tmp_path):
+    """A function that gives a number, and one whose labels stand for themselves."""
+
+    def stars(texts):
+        return [200.0 + 50.0 * text.count("good") - 50.0 * text.count("bad") for text in texts]
+
+    def topics(texts):
+        return [[0.9 if word in text else 0.1 for word in ("good", "bad")] for text in texts]
+
+    words = ["good", "bad", "film", "plot", "actor", "music"]
+    chance = random.Random(0)
+    texts = [{"text": " ".join(chance.choices(words, k=6))} for _ in range(300)]
+    train, dev = tmp_path / "train.jsonl", tmp_path / "dev.jsonl"
+    train.write_text("\n".join(map(json.dumps, texts[:250])))
+    dev.write_text("\n".join(map(json.dumps, texts[250:])))
+    models = {
+        "number": BlackBox(stars, (), name="stars"),
+        "labels": BlackBox(topics, ["positive", "negative"], name="topics", multi_label=True),
+    }
+    for name, model in models.items():
+        plan = with_plan(predicts=True, epochs=40)
+        (done,) = distil(model, "occlusion", tmp_path / name, data=str(train), dev=str(dev), plan=plan)
+        student = Classifier.load(done.out)
+        (found,) = explain(student, ["a good film"], method=done.out, target=None if name == "number" else "positive")
+        assert found.top(1)[0][0].text == "good"
+        assert student.task == model.task
+        if name == "number":
+            assert done.dev["unexplained"] < 0.1
+            (value,) = student.forward(student.encode([Example.of("good good film plot actor music", "0")])).logits
+            assert 260 < float(value) < 340
+        else:
+            assert done.dev["agreement"] > 0.95

@@ -19,6 +19,7 @@ from veridical.cli import (
     compare,
     distil,
     explain,
+    export,
     fresh,
     gate,
     inventory,
@@ -51,6 +52,7 @@ app.command()(compare.compare)
 app.command()(gate.gate)
 app.command()(choose.choose)
 app.command()(distil.distil)
+app.command()(export.export)
 app.command()(fresh.fresh)
 app.command()(reproduce.reproduce)
 app.command(name="list")(inventory.inventory)

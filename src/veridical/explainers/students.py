@@ -11,15 +11,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from veridical.core.component import Count, Number, Positive, Probability, Seed, option
-from veridical.core.errors import UnsupportedError, UsageError
-from veridical.core.values import FAMILIAR, IMAGE, PAIR, Unit
+from veridical.core.errors import ModelError, UnsupportedError, UsageError
+from veridical.core.values import FAMILIAR, IMAGE, PAIR, TEXT, Unit
 from veridical.explainers.base import Explainer, Scores, adding_up
 from veridical.explainers.coalitions import all_pairs, ask_each, drawn_pairs, number_of_pairs
 from veridical.explainers.shapley import exact, unbiased
@@ -27,6 +27,8 @@ from veridical.masking import Case, EraserName
 from veridical.masking.case import Scale
 from veridical.masking.erasure import NEUTRAL
 from veridical.models import Ability, Output, Rows
+from veridical.models.black_box import BlackBox
+from veridical.models.text_rows import word_spans
 from veridical.models.weights import Learned
 
 Form = Literal["scores", "ranking", "labels"]
@@ -237,7 +239,9 @@ class SideStudent(Student):
         padding = None
         if int(lengths.min()) < width:
             padding = torch.arange(width, device=lengths.device) >= lengths[:, None]
-        found: tuple[Tensor, Tensor] = self.network.to(states[0].device)(states, padding)
+        if self.body.centre.device != states[0].device:  # asking each weight would take half the time of the network
+            self.network.to(states[0].device)
+        found: tuple[Tensor, Tensor] = self.network(states, padding)
         return found
 
 
@@ -245,6 +249,7 @@ class WordNetwork(StudentNetwork):
     """A transformer over words of a vocabulary, with a label token at both ends where it is told the class."""
 
     vocabulary: Tensor
+    level: Tensor
 
     def __init__(self, student: WordStudent) -> None:
         super().__init__(student.width + 1)  # and the share of unknown words
@@ -256,6 +261,9 @@ class WordNetwork(StudentNetwork):
         nn.init.zeros_(self.fields.weight)
         self.layers = nn.ModuleList(_layer(student) for _ in range(student.depth))
         self.last = nn.Linear(student.width, student.outputs)
+        self.decide = nn.Linear(student.width, student.classes) if student.predicts else None
+        # The mean and the deviation of the numbers that a regression gives; of logits 0 and 1.
+        self.register_buffer("level", torch.tensor([0.0, 1.0]))
         # Hashes of words, sorted: nobody reads the training texts off a student.
         self.register_buffer("vocabulary", torch.zeros(student.words, dtype=torch.long))
 
@@ -270,12 +278,19 @@ class WordNetwork(StudentNetwork):
             tag = self.embedding(SPECIALS + self.words + label)[:, None] * self.scale  # [B, 1, w]
             vectors = torch.cat([tag, vectors, tag], 1)
             padding = functional.pad(padding, (1, 1), value=False)
-        state, mask = vectors, padding if bool(padding.any()) else None
+        # Without padding a faster kernel is taken; a graph must not depend on what is in a batch.
+        state, mask = vectors, padding if torch.compiler.is_exporting() or bool(padding.any()) else None
         if label is None and mask is not None:  # a text without words must not make every key a padding
             mask = mask & ~mask.all(1, keepdim=True)
         for layer in self.layers:
             state = layer(state, src_key_padding_mask=mask)
         return self.last(state), state
+
+    def decisions(self, states: Tensor, live: Tensor) -> Tensor:
+        """What the model would decide, as logits [B, C], from states [B, n, w] that were made without a label."""
+        assert self.decide is not None
+        found: Tensor = self.decide(self.pooled(states, live))
+        return found * self.level[1] + self.level[0]
 
 
 @dataclass(frozen=True)
@@ -284,6 +299,9 @@ class WordStudent(Student):
 
     words: Count = option(1, "How many words its vocabulary has.")
     window: Count = option(512, "Words that are read together; a longer text is read in windows that overlap.")
+    predicts: bool = option(False, "Whether it has learned the model's decisions, too: then it is a model itself.")
+    several: bool = option(False, "Whether any number of the model's labels may hold.")
+    threshold: Probability = option(0.5, "The probability from which one of several labels holds.")
     needs: ClassVar[frozenset[Ability]] = frozenset()
     cost: ClassVar[str] = "a small network, and the prediction"
     meaning: ClassVar[str] = "What its teacher would say, on the teacher's scale."
@@ -337,6 +355,36 @@ class WordStudent(Student):
             return numbers.gather(2, targets[:, None, None].expand(-1, numbers.shape[1], 1)), states
         numbers, states = self.network(tokens, fields, targets)
         return numbers[:, 1:-1], states[:, 1:-1]
+
+    def decisions(self, texts: Sequence[str | tuple[str, str]]) -> Tensor:
+        """What the model would say of texts or pairs: probabilities [B, C], or numbers [B, 1] of a regression."""
+        cut = [_words(text) for text in texts]
+        places = [(at, *span) for at, units in enumerate(cut) for span in self.windows(len(units))]
+        total, windows = torch.zeros(len(texts), self.classes), torch.zeros(len(texts), 1)
+        network = cast("WordNetwork", self.network)
+        for part in self._packs([end - start for _, start, end in places]):
+            tokens, fields = self.encode([cut[at][start:end] for at, start, end in (places[which] for which in part)])
+            with torch.no_grad():
+                found = network.decisions(network(tokens, fields, None)[1], tokens != PADDING)
+            at = torch.tensor([places[which][0] for which in part])
+            total.index_add_(0, at, found)
+            windows.index_add_(0, at, torch.ones(len(part), 1))
+        logits = total / windows
+        if not self.labels:
+            return logits
+        return logits.sigmoid() if self.several else logits.softmax(1)
+
+    def as_model(self, name: str, **settings: Any) -> BlackBox:
+        """The model that it is, if it has learned decisions, too."""
+        if not self.predicts:
+            raise ModelError(
+                f"{name} holds a method, and no model",
+                remedy="Give the model that it explains. `veridical distil --predicts` makes a student that is both.",
+            )
+        several: dict[str, Any] = {"multi_label": True, "threshold": self.threshold} if self.several else {}
+        made = BlackBox(self.decisions, self.labels, name=name, **several, **settings)
+        made.fingerprint = self.fingerprint  # by which one knows that it explains itself
+        return made
 
     def pooled(self, states: Tensor, tokens: Tensor) -> Tensor:
         """What a text is compared with others by, [B, w + 1]: its mean state, and the share of unknown words."""
@@ -402,6 +450,12 @@ def _questions(case: Case, index: int, student: Student) -> Tensor:
     if number_of_pairs(words) <= wanted:
         return all_pairs(words)
     return drawn_pairs(words, wanted, case.generator(index, student.seed))
+
+
+def _words(text: str | tuple[str, str]) -> list[Unit]:
+    """The words of a text, or of both texts of a pair."""
+    fields = {TEXT: text} if isinstance(text, str) else {TEXT: text[0], PAIR: text[1]}
+    return [Unit(field, span, given[slice(*span)]) for field, given in fields.items() for span in word_spans(given)]
 
 
 def hashed(word: str) -> int:

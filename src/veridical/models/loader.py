@@ -20,7 +20,7 @@ from transformers.utils import cached_file
 
 from veridical.core.component import unknown
 from veridical.core.errors import ModelError, StorageError, UsageError
-from veridical.core.folders import TrainRecord, read_record
+from veridical.core.folders import TrainRecord, holds_component, read_record
 from veridical.core.model_names import WHERE_FROM, check_place, check_trained, near_folder
 from veridical.core.storage import read_json
 from veridical.data import to_train_on
@@ -178,6 +178,8 @@ def training_data(source: str) -> str | None:
 
 def _from_folder(source: str, settings: dict[str, Any]) -> Classifier:
     check_trained(source)
+    if holds_component(source):
+        return _from_student(source, settings)
     config = load_config(source)
     saved = saved_settings(source)
     model = load_model(source, config, new_head=False)
@@ -194,6 +196,19 @@ def _from_folder(source: str, settings: dict[str, Any]) -> Classifier:
     classifier.origin = Origin(source, settings)
     classifier.learned = learned_with(source)
     return classifier
+
+
+def _from_student(source: str, settings: dict[str, Any]) -> Classifier:
+    """A student that has learned to decide, too; what knows students is above us, and loaded only then."""
+    from veridical.explainers import EXPLAINERS
+
+    _check_settings(BlackBox, settings)
+    student = EXPLAINERS.load(source)
+    if not hasattr(student, "as_model"):
+        raise ModelError(f"{source} holds a method, and no model", remedy="Give the model that it explains.")
+    made: BlackBox = student.as_model(source, **settings)
+    made.origin = Origin(source, settings)
+    return made
 
 
 def _from_model(model: PreTrainedModel, settings: dict[str, Any]) -> Classifier:

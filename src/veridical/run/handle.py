@@ -55,7 +55,8 @@ class ModelHandle:
         name = EXPLAINERS.name_of(explainer)
         self.classifier.require(*explainer.needs, asker=name)
         is_bound = getattr(explainer, MADE_FOR, None) is not None and not getattr(explainer, "any_model", False)
-        if is_bound:  # the fingerprint takes time, and few ask for it
+        # The fingerprint takes time, and few ask for it. A student that is a model, too, explains itself.
+        if is_bound and getattr(explainer, "fingerprint", None) != self.fingerprint:
             check_made_for(explainer, name, self.fingerprint)
 
     def explanation_spec(

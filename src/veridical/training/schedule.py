@@ -81,6 +81,11 @@ class Distillation(Component):
     reduction: Literal["mean", "sum", "ref_code"] = option(
         "mean", "How the terms of a text are reduced: mean, sum or ref_code."
     )
+    predicts: bool = option(
+        False,
+        "Let it learn the model's decisions, too, so that the model need not run: its folder is then also a model "
+        "(words).",
+    )
     by_sign: bool = option(False, "Let `ranking` learn the order of signed scores, and not of their sizes.")
     optimiser: Literal["adamw", "sgd"] = option("adamw", "What takes the steps; sgd is the published one, and slow.")
     epochs: Positive = option(30.0, "Passes over the lessons at most.")

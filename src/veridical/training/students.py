@@ -11,12 +11,13 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from transformers.trainer_utils import set_seed
 
-from veridical.core.errors import UnsupportedError
+from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.progress import Watch
-from veridical.explainers.students import SideStudent, Student, WordNetwork, WordStudent, hashed
+from veridical.explainers.students import PADDING, SideStudent, Student, WordNetwork, WordStudent, hashed
 from veridical.models import Ability, Classifier
 from veridical.models.architecture import quietly
 from veridical.training.checkpoints import last_checkpoint
@@ -50,7 +51,17 @@ def new_student(
 ) -> Student:
     """A new student for a model and some lessons; `game` has the options that say whose Shapley values they are."""
     can_read = Ability.HIDDEN in classifier.provides
-    body = plan.body if plan.body != "auto" else "side" if can_read else "words"
+    body = plan.body if plan.body != "auto" else "side" if can_read and not plan.predicts else "words"
+    if body == "side" and plan.predicts:
+        raise UsageError(
+            "a student that reads a model's states cannot do without the model",
+            remedy="Leave --predicts away, or distil with --body words.",
+        )
+    if plan.predicts and (units := classifier.describe().get("units", "word")) != "word":
+        raise UsageError(
+            f"a student that predicts cuts texts into words, and this model's parts are called {units}",
+            remedy="Distil with --units word.",
+        )
     if body == "side":
         classifier.require(Ability.HIDDEN, asker="a student with --body side")
     states = classifier.forward(classifier.encode([lessons.items[0].example]), hidden=True).hidden if can_read else None
@@ -67,7 +78,10 @@ def new_student(
     if body == "words":
         words = _commonest(lessons, plan.vocabulary)
         width, depth = _size_beside(states, plan.heads)
-        made = WordStudent(words=len(words), width=plan.width or width, depth=plan.depth or depth, **shared)
+        decides: dict[str, Any] = {"predicts": True} if plan.predicts else {}
+        if plan.predicts and classifier.is_multi_label:
+            decides |= {"several": True, "threshold": classifier.threshold}
+        made = WordStudent(words=len(words), width=plan.width or width, depth=plan.depth or depth, **decides, **shared)
         cast("WordNetwork", made.network).vocabulary.copy_(torch.tensor(words))
         return made
     assert states is not None
@@ -131,7 +145,8 @@ def teach(
     on from the last one.
     """
     schedule, folder = plan.schedule, Path(out)
-    reader = _StateReader(student, classifier) if isinstance(student, SideStudent) else _WordReader(student)
+    kind: type[_Reader] = _StateReader if isinstance(student, SideStudent) else _WordReader
+    reader = kind(student, classifier)
     pupil = Pupil(student, reader, plan)
     last = last_checkpoint(folder)
     set_seed(schedule.seed)
@@ -170,9 +185,13 @@ class StudentTrainer(TermTrainer):
 
 @dataclass(frozen=True)
 class _Seen:
-    """A lesson with what a side network reads of it: for each of its windows states [S, L, d] and units [L]."""
+    """A lesson with what a side network reads of it: for each of its windows states [S, L, d] and units [L].
+
+    `decision` [C] is what the model says, for a student that learns it, too.
+    """
 
     lesson: Lesson
+    decision: Tensor | None = None
     states: tuple[Tensor, ...] = ()
     unit_of: tuple[Tensor, ...] = ()
 
@@ -187,8 +206,7 @@ class Pupil(nn.Module):
 
     def forward(self, batch: Sequence[_Seen]) -> dict[str, Any]:
         found, aims = self._answers(batch)
-        loss = self._loss(found, aims)
-        return {"loss": loss, "terms": {}}
+        return {"loss": self._loss(found, aims) + self._held[1].decided(batch)[0], "terms": {}}
 
     def _answers(self, batch: Sequence[_Seen]) -> tuple[Tensor, Aims]:
         student, reader, _ = self._held
@@ -215,7 +233,8 @@ class Pupil(nn.Module):
             batch = examples[start : start + _DEV_AT_ONCE]
             with torch.no_grad():
                 found, aims = self._answers(batch)
-                told = {"loss": float(self._loss(found, aims)), **self._answered(found, aims)}
+                undecided, figures = self._held[1].decided(batch)
+                told = {"loss": float(self._loss(found, aims) + undecided), **self._answered(found, aims), **figures}
             for name, value in told.items():
                 totals.setdefault(name, []).append(value * len(batch))
             count += len(batch)
@@ -241,6 +260,9 @@ class Pupil(nn.Module):
 class _Reader:
     """How a body reads lessons."""
 
+    def __init__(self, student: Student, classifier: Classifier) -> None:
+        raise NotImplementedError
+
     def prepared(self, lessons: Sequence[Lesson]) -> list[_Seen]:
         """Lessons with what is read of them."""
         return [_Seen(lesson) for lesson in lessons]
@@ -249,26 +271,62 @@ class _Reader:
         """The network's numbers for each pair of a text and a target, [P, U, K]."""
         raise NotImplementedError
 
+    def decided(self, batch: Sequence[_Seen]) -> tuple[Tensor, dict[str, float]]:
+        """How far the student's decisions are from the model's, and a figure of that; most decide nothing."""
+        return torch.zeros(()), {}
+
     def pooled(self, batch: Sequence[_Seen]) -> Tensor:
         """What texts are compared by, [B, w]."""
         raise NotImplementedError
 
 
 class _WordReader(_Reader):
-    """Reads the words of lessons."""
+    """Reads the words of lessons, and for a student that predicts, what the model decides."""
 
-    def __init__(self, student: Student) -> None:
+    def __init__(self, student: Student, classifier: Classifier) -> None:
         assert isinstance(student, WordStudent)
-        self.student = student
+        self.student, self.classifier = student, classifier
 
     def prepared(self, lessons: Sequence[Lesson]) -> list[_Seen]:
         """Lessons, those of long texts in windows."""
         student, found = self.student, []
-        for lesson in lessons:
+        decisions = self._decisions(lessons) if student.predicts else [None] * len(lessons)
+        for lesson, decision in zip(lessons, decisions, strict=True):
             windows = student.windows(len(lesson.units))
             parts = [lesson.part(*each, student.levels) for each in windows] if len(windows) > 1 else [lesson]
-            found += [_Seen(part) for part in parts]
+            found += [_Seen(part, decision) for part in parts]
         return found
+
+    def _decisions(self, lessons: Sequence[Lesson]) -> list[Tensor]:
+        """What the model says of each text: probabilities, or a number, whose mean and spread the student is told."""
+        found = []
+        for start in range(0, len(lessons), _DEV_AT_ONCE):
+            encoded = self.classifier.encode([lesson.example for lesson in lessons[start : start + _DEV_AT_ONCE]])
+            with torch.no_grad(), self.classifier.evaluating(), self.classifier.fused():
+                logits = self.classifier.forward(encoded).logits
+            found.append(self.classifier.probabilities(logits) if self.student.labels else logits)
+        told = torch.cat(found).float()
+        level = cast("WordNetwork", self.student.network).level
+        if not self.student.labels and level.tolist() == [0.0, 1.0]:
+            level.copy_(torch.stack([told.mean(), told.std().clamp(min=1e-6)]))
+        return list(told)
+
+    def decided(self, batch: Sequence[_Seen]) -> tuple[Tensor, dict[str, float]]:
+        student = self.student
+        if not student.predicts:
+            return super().decided(batch)
+        network = cast("WordNetwork", student.network)
+        wanted = torch.stack([cast("Tensor", seen.decision) for seen in batch])
+        tokens, fields = student.encode([seen.lesson.units for seen in batch])
+        found = network.decisions(network(tokens, fields, None)[1], tokens != PADDING)
+        if not student.labels:
+            error = ((found - wanted) / network.level[1]).pow(2).mean()
+            return error, {"unexplained": float(error.detach())}
+        if student.several:
+            same = ((found.sigmoid() >= student.threshold) == (wanted >= student.threshold)).float().mean()
+            return functional.binary_cross_entropy_with_logits(found, wanted), {"agreement": float(same)}
+        same = (found.argmax(1) == wanted.argmax(1)).float().mean()
+        return functional.cross_entropy(found, wanted), {"agreement": float(same)}
 
     def numbers(self, batch: Sequence[_Seen], aims: Aims) -> Tensor:
         tokens, fields = self.student.encode([seen.lesson.units for seen in batch])
