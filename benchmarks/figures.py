@@ -31,7 +31,7 @@ SHOWN = (
 
 def draw() -> None:
     """Draw what there are results for."""
-    for part, figure in (("accuracy", _accuracy), ("scaling", _scaling)):
+    for part, figure in (("accuracy", _accuracy), ("scaling", _scaling), ("distilled", _distilled)):
         path = RESULTS / f"{part}.json"
         if path.exists():
             figure(json.loads(path.read_text()))
@@ -68,6 +68,30 @@ def _scaling(found: dict[str, Any]) -> None:
     threads = found["machine"]["threads"]
     figure.suptitle(f"MiniLM (6 layers, 23M weights), {threads} CPU threads, fp32", fontsize=9)
     _save(figure, "scaling")
+
+
+def _distilled(found: dict[str, Any]) -> None:
+    """How long one text takes, on a logarithmic scale: beside MiniLM with the prediction, beside BERT without it."""
+    figure, panels = _panels()
+    for axes, model in zip(panels, ("MiniLM", "BERT-base"), strict=True):
+        times = [time for time in found["times"] if time["model"] == model]
+        methods = list(dict.fromkeys(time["method"] for time in times))
+        for batch, colour, shift in ((1, COLOURS[1], 0.2), (64, COLOURS[2], -0.2)):
+            some = [time for time in times if time["batch"] == batch]
+            places = [methods.index(time["method"]) + shift for time in some]
+            values = [time["milliseconds"] for time in some]
+            axes.barh(places, values, 0.36, color=colour, label=f"batch {batch}")
+            for place, value in zip(places, values, strict=True):
+                told = f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+                axes.text(value * 1.1, place, told, va="center", fontsize=7)
+        axes.set_yticks(range(len(methods)), [name.replace(", background=reviews:train", "") for name in methods])
+        axes.invert_yaxis()
+        most = max(time["milliseconds"] for time in times)
+        axes.set(xscale="log", title=f"{model}, {times[0]['kind']}", xlabel="milliseconds per text")
+        axes.set_xlim(right=most * 4)
+        axes.legend(fontsize=8, frameon=False)
+    figure.suptitle(f"{found['machine']['threads']} CPU threads, fp32; texts of 12 to 60 words", fontsize=9)
+    _save(figure, "distilled-times")
 
 
 def _panels() -> tuple[Any, Any]:
