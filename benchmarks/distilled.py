@@ -71,7 +71,10 @@ def _beside(sizes: Sizes, times: Times) -> list[Row]:
             "words, 2 x 128": _explaining(classifier, batches, _words(classifier, 128, 2)),
             GRADIENT: _explaining(classifier, batches, EXPLAINERS.create(GRADIENT)),
         }
-        found = {name: value / len(texts) for name, value in interleaved(runs, min(ROUNDS, 5 * sizes.rounds)).items()}
+        found = {
+            name: value / len(texts)
+            for name, value in interleaved(runs, 20 * sizes.rounds if size == 1 else 5 * sizes.rounds).items()
+        }
         times += [_time("MiniLM", size, END_TO_END, name, value) for name, value in found.items()]
         plain, detail = found[PREDICTING], f"{1000 * found[PREDICTING]:.2f} ms to predict a text"
         where = f"MiniLM, batch {size}"

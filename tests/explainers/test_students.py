@@ -5,7 +5,7 @@ import torch
 
 from veridical.core.errors import UsageError
 from veridical.explainers import EXPLAINERS, SideStudent, WordStudent
-from veridical.explainers.students import FAMILIAR, hashed
+from veridical.explainers.students import FAMILIAR, Layer, hashed
 from veridical.masking import Case
 from veridical.testing import image_classifier, pair_classifier, text_classifier
 from veridical.testing.games import by_definition, case_of, of_three, smooth
@@ -169,3 +169,14 @@ def test_only_shapley_values_can_be_refined():
         words_student(refine=8)
     with pytest.raises(UsageError, match="at least refine=2"):
         words_student(refine=1, game="logit")
+
+
+def test_a_layer_is_that_of_the_library():
+    layer = Layer(WordStudent(labels=("a", "b"), width=24, heads=3)).eval()
+    plain = torch.nn.TransformerEncoderLayer(24, 3, 96, 0.0, "relu", batch_first=True).eval()
+    plain.load_state_dict(layer.state_dict())
+    states, padding = torch.randn(4, 7, 24), torch.arange(7) >= torch.tensor([7, 5, 1, 3])[:, None]
+    with torch.no_grad():
+        ours, theirs = layer(states, padding), plain(states, src_key_padding_mask=padding)
+        assert torch.allclose(ours[~padding], theirs[~padding], atol=1e-5)
+        assert torch.allclose(layer(states, None), plain(states), atol=1e-5)

@@ -14,6 +14,7 @@ from veridical.data.digits import Digits
 from veridical.data.eraser_folders import EraserFolder, is_eraser_folder
 from veridical.data.folders import ARCHIVE, DataFile, DataFolder, ImageFolder, split_files
 from veridical.data.movies import Imdb, Reviews
+from veridical.data.neutral import Neutral
 from veridical.data.planted import PlantedTexts
 from veridical.data.planted_images import PlantedImages
 from veridical.data.planted_pairs import PlantedPairs
@@ -82,6 +83,7 @@ DATASETS: Registry[Source] = Registry(
         "planted-pairs": PlantedPairs,
         "planted-images": PlantedImages,
         "digits": Digits,
+        "neutral": Neutral,
     },
 )
 

@@ -55,7 +55,7 @@ class Student(Learned, Explainer):
     levels: Literal[3, 5] = option(5, "How many levels `labels` has: 3 for teachers that are never negative.")
     scale: Positive = option(1.0, "The size of the teacher's scores; outputs are multiplied by it.")
     width: Count = option(48, "How many numbers a state of the network has.")
-    depth: Count = option(2, "How many layers the network has.")
+    depth: Count = option(1, "How many layers the network has.")
     heads: Count = option(4, "How many heads attend in each layer at most; they share its width evenly.")
     dropout: Probability = option(0.0, "The share of states that is dropped in training.")
     game: Scale | None = option(None, "The output whose Shapley values its teacher estimates; none for other teachers.")
@@ -175,7 +175,7 @@ class Ladder(StudentNetwork):
         super().__init__(student.width)
         self.groups = torch.arange(states).tensor_split(student.depth)
         self.maps = nn.ModuleList(nn.Linear(size * len(group), student.width) for group in self.groups)
-        self.rungs = nn.ModuleList(_layer(student) for _ in self.groups)
+        self.rungs = nn.ModuleList(Layer(student) for _ in self.groups)
         self.last = nn.Linear(student.width, student.classes * student.per_class)
 
     def forward(self, hidden: Sequence[Tensor], padding: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -183,7 +183,7 @@ class Ladder(StudentNetwork):
         state: Tensor | None = None
         for group, map_, rung in zip(self.groups, self.maps, self.rungs, strict=True):
             taken = map_(torch.cat([hidden[at] for at in group.tolist()], -1))
-            state = rung(taken if state is None else state + taken, src_key_padding_mask=padding)
+            state = rung(taken if state is None else state + taken, padding)
         assert state is not None
         return self.last(state), state
 
@@ -259,7 +259,7 @@ class WordNetwork(StudentNetwork):
         self.embedding = nn.Embedding(tokens, student.width, padding_idx=PADDING)
         self.fields = nn.Embedding(2, student.width)
         nn.init.zeros_(self.fields.weight)
-        self.layers = nn.ModuleList(_layer(student) for _ in range(student.depth))
+        self.layers = nn.ModuleList(Layer(student) for _ in range(student.depth))
         self.last = nn.Linear(student.width, student.outputs)
         self.decide = nn.Linear(student.width, student.classes) if student.predicts else None
         # The mean and the deviation of the numbers that a regression gives; of logits 0 and 1.
@@ -283,7 +283,7 @@ class WordNetwork(StudentNetwork):
         if label is None and mask is not None:  # a text without words must not make every key a padding
             mask = mask & ~mask.all(1, keepdim=True)
         for layer in self.layers:
-            state = layer(state, src_key_padding_mask=mask)
+            state = layer(state, mask)
         return self.last(state), state
 
     def decisions(self, states: Tensor, live: Tensor) -> Tensor:
@@ -464,8 +464,25 @@ def hashed(word: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-def _layer(student: Student) -> nn.TransformerEncoderLayer:
-    heads = math.gcd(student.width, student.heads)  # which share the width evenly
-    return nn.TransformerEncoderLayer(
-        student.width, heads, 4 * student.width, student.dropout, "relu", batch_first=True
-    )
+class Layer(nn.TransformerEncoderLayer):
+    """The library's layer with a forward of its own, which takes two thirds of the time for such narrow states."""
+
+    def __init__(self, student: Student) -> None:
+        self.parts = math.gcd(student.width, student.heads)  # heads that share the width evenly
+        super().__init__(student.width, self.parts, 4 * student.width, student.dropout, "relu", batch_first=True)
+
+    def forward(self, states: Tensor, padding: Tensor | None) -> Tensor:  # type: ignore[override]
+        """The next states [B, n, w]; positions of `padding` [B, n] are not attended to."""
+        state = self.norm1(states + self.dropout1(self._attended(states, padding)))
+        found: Tensor = self.norm2(state + self.dropout2(self.linear2(self.dropout(self.linear1(state).relu()))))
+        return found
+
+    def _attended(self, states: Tensor, padding: Tensor | None) -> Tensor:
+        attention, (texts, words, width) = self.self_attn, states.shape
+        mapped = functional.linear(states, attention.in_proj_weight, attention.in_proj_bias)
+        query, key, value = mapped.view(texts, words, 3, self.parts, width // self.parts).permute(2, 0, 3, 1, 4)
+        allowed = None if padding is None else ~padding[:, None, None]
+        dropout = attention.dropout if self.training else 0.0
+        found = functional.scaled_dot_product_attention(query, key, value, allowed, dropout)
+        mixed: Tensor = attention.out_proj(found.transpose(1, 2).reshape(texts, words, width))
+        return mixed

@@ -262,15 +262,10 @@ def _duration(run: Callable[[], Any]) -> float:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Keep the exporter's chatter to itself, and let layers be written as what they are made of."""
-    was_fast = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        with redirect_stdout(StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(was_fast)
+    """Keep the exporter's chatter to itself."""
+    with redirect_stdout(StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _check_installed() -> None:

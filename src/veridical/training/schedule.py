@@ -73,7 +73,8 @@ class Distillation(Component):
         "a model that shows none.",
     )
     depth: Count | None = option(
-        None, "How many layers it has; by default 2, or a third of the model's (words) where they are known."
+        None,
+        "How many layers it has; by default 1 (side), a third of the model's (words), or 2 if it shows none.",
     )
     heads: Count = option(4, "How many heads attend in each layer.")
     dropout: Probability = option(0.1, "The share of states that is dropped in training.")

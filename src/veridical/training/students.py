@@ -34,8 +34,8 @@ from veridical.training.lessons import (
 from veridical.training.schedule import Distillation
 from veridical.training.trainer import TermTrainer, WatchCallback, arguments, early_stopping
 
-_NARROW = 8
-"""A side network is so many times as narrow as the model."""
+_NARROW, _RUNGS = 8, 1
+"""A side network is so many times as narrow as the model, and so deep: a second layer learns no more."""
 
 _WIDTH, _DEPTH = 256, 2
 """The size of a student of words beside a model that shows no states."""
@@ -92,7 +92,7 @@ def new_student(
         states=len(states),
         normalise=classifier.norms_first,
         width=width,
-        depth=plan.depth or _DEPTH,
+        depth=plan.depth or _RUNGS,
         **shared,
     )
 
