@@ -88,7 +88,7 @@ def _distilled(found: dict[str, Any]) -> None:
         axes.invert_yaxis()
         most = max(time["milliseconds"] for time in times)
         axes.set(xscale="log", title=f"{model}, {times[0]['kind']}", xlabel="milliseconds per text")
-        axes.set_xlim(right=most * 4)
+        axes.set_xlim(1, most * 4)
         axes.legend(fontsize=8, frameon=False)
     figure.suptitle(f"{found['machine']['threads']} CPU threads, fp32; texts of 12 to 60 words", fontsize=9)
     _save(figure, "distilled-times")
