@@ -14,7 +14,7 @@ WriteRows = Callable[[str, Iterable[dict[str, Any]]], Path]
 
 def test_every_named_set_is_described() -> None:
     entries = {entry.name: entry for entry in catalogue()}
-    assert list(entries) == ["reviews", "imdb", "planted", "planted-pairs", "planted-images", "digits"]
+    assert list(entries) == ["reviews", "imdb", "planted", "planted-pairs", "planted-images", "digits", "neutral"]
     assert entries["planted-pairs"].task == "pair classification"
     assert entries["digits"].where == "package scikit-learn"
     assert all(entry.splits == ("train", "dev", "test") and len(entry.description) > 20 for entry in entries.values())
