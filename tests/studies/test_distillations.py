@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 from veridical.audits.plan import metrics_of
+from veridical.audits.store import load_audit
 from veridical.core.values import TEXT, Explanation, Unit
+from veridical.data import load
 from veridical.data.loader import parse_name
 from veridical.explainers import EXPLAINERS
 from veridical.metrics import METRICS
+from veridical.run.predict import predict
 from veridical.studies import STUDIES, Sizes, StudyData
 from veridical.studies.distillations import BLACK_BOX, BOTH, LEARNED, as_many
 from veridical.studies.l2e import L2E
@@ -127,6 +130,44 @@ def test_the_numbers_are_enough_without_the_models(done, small, tmp_path):
     again = reproduce(small, "smoke", tmp_path / "runs", tables=tmp_path / "tables")
     assert np.allclose([line.mean for line in again.lines], [line.mean for line in found.lines])
     assert not (tmp_path / "runs" / "planted").exists()
+
+
+def test_documents_decided_rightly_are_held_to_reasons_class_by_class(tmp_path):
+    reasons = L2E.presets["cpu-reasons"]
+    labels = replace(reasons.variants["labels"], plan=replace(QUICK, form="labels"), texts=12)
+    preset = replace(
+        reasons,
+        data_sets=(
+            StudyData(
+                "planted",
+                "neutral(of=planted)",
+                Sizes(220, 20, 40),
+                documents={"order": 12},
+                variants=("teacher", "labels", "teacher, as many words as labels"),
+            ),
+        ),
+        model="tiny",
+        schedule=Schedule(epochs=4, batch_size=8),
+        seeds=(0,),
+        teachers={"occlusion": "occlusion"},
+        variants={**reasons.variants, "labels": labels},
+    )
+    found = reproduce(replace(L2E, presets={"cpu-reasons": preset}), "cpu-reasons", tmp_path / "runs")
+    [accuracy] = lines(found, BLACK_BOX, "teacher").values()
+    assert accuracy.mean < 1  # documents are left out
+    data = load(str(tmp_path / "runs" / "planted" / "data") + ":test")
+    assert all(example.evidence for example in data)  # a drawn part keeps what people marked
+    right = sum(
+        said.labels == (example.label,)
+        for example, said in zip(data, predict(tmp_path / "runs" / "planted" / "model", data.examples), strict=True)
+    )
+    audited = load_audit(tmp_path / "runs" / "planted" / "teacher" / "audit").documents
+    assert len(audited) == min(12, right)
+    for variant in ("teacher", "labels", "teacher, as many words as labels"):
+        parts = [line for line in found.lines if line.variant == variant and line.metric.startswith("rationale-f1 of")]
+        assert {line.method for line in parts} >= {"occlusion"}
+        assert all(0 <= line.mean <= 1 for line in parts)
+    assert "human" in lines(found, "stability(longest=none)", "teacher")
 
 
 def test_the_study_names_things_that_exist():

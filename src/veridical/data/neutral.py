@@ -30,7 +30,11 @@ class Neutral(Source):
 
     of: str = option("planted", "The data with reasons, by its name.")
     mask: str = option("[MASK]", "What stands for each word of a reason: the mask token of the model to be trained.")
-    ids: str = option("", "A JSONL file with the `id` and the `split` of each text and copy, for other splits.")
+    ids: str = option(
+        "",
+        "A JSONL file with the `id` and the `split` of each text and copy, for other splits; also looked for in the "
+        "directory of data sets.",
+    )
     task: ClassVar[str] = "text classification"
     where: ClassVar[str] = "other data"
 
@@ -52,7 +56,7 @@ class Neutral(Source):
         """The texts and copies that the file lists for a split."""
         known = {example.id: example for each in data.values() for example in each}
         found = []
-        for row in read_rows(Path(self.ids).expanduser()):
+        for row in read_rows(_found(self.ids)):
             name, where = str(row.values.get("id")), canonical(str(row.values.get("split")))
             if where != split or (split == TEST and name.startswith(COPY)):
                 continue
@@ -70,3 +74,11 @@ class Neutral(Source):
                 text = str(inputs[field])
                 inputs[field] = text[:start] + _WORD.sub(lambda _: self.mask, text[start:end]) + text[end:]
         return Example(f"{COPY}{example.id}", inputs, NEUTRAL)
+
+
+def _found(name: str) -> Path:
+    """The file of that name, here or else in the directory of data sets."""
+    from veridical.data.sources import shared_sets  # which knows this source
+
+    path, (folder, _, rest) = Path(name).expanduser(), name.partition("/")
+    return shared_sets()[folder] / rest if not path.exists() and folder in shared_sets() else path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,20 @@ import torch
 from veridical.audits import Audit
 from veridical.audits.plan import Methods
 from veridical.audits.record import FLOOR
+from veridical.audits.statistics.groups import classes
 from veridical.audits.store import EXPLANATIONS
 from veridical.core.files import ExplanationWriter, read
 from veridical.core.progress import Watch
-from veridical.core.syntax import parse_one
+from veridical.core.syntax import parse_one, parse_several
 from veridical.core.values import HUMAN, Explanation
-from veridical.data import in_split, load
+from veridical.data import Dataset, in_split, load
 from veridical.data.loader import file_name
 from veridical.explainers import EXPLAINERS
 from veridical.masking.engine import bf16_instructions
 from veridical.masking.erasure import HIGH_NEGATIVE, HIGH_POSITIVE, LOW_NEGATIVE, LOW_POSITIVE, levels
 from veridical.run.distil import distil
 from veridical.run.explain import explain_to_file
+from veridical.run.predict import predict
 from veridical.run.train import train
 from veridical.studies.choice import Floats, audit_folder
 from veridical.studies.runs import Figures, Judged, SeedRun, judged_in
@@ -70,17 +72,20 @@ class StudentVariant(Variant):
 class DistillationPreset(Preset):
     """A size of a study of students: what is explained, and by which teachers, by the names of their lines in tables.
 
-    `references` are methods of the same names with many more samples, for those teachers that have some.
+    `references` are methods of the same names with many more samples, for those teachers that have some. `right_only`
+    audits nothing but documents that the model decides rightly.
     """
 
     teachers: Mapping[str, str] = field(default_factory=dict)
     references: Mapping[str, str] = field(default_factory=dict)
+    right_only: bool = False
 
     @property
     def setting(self) -> str:
         teachers = ", ".join(self.teachers.values())
         references = f"; references {', '.join(self.references.values())}" if self.references else ""
-        return f"{super().setting}; teachers {teachers}{references}"
+        right = "; only documents that the model decides rightly" if self.right_only else ""
+        return f"{super().setting}; teachers {teachers}{references}{right}"
 
 
 @dataclass(frozen=True)
@@ -100,12 +105,13 @@ class DistillationStudy(Study):
 
 @dataclass(frozen=True)
 class _Box:
-    """A black box: the data set, its texts, the folder of the model, and its accuracy on test data."""
+    """A black box: the data set, its texts, the folder of the model, its accuracy on test data, and what is audited."""
 
     data_set: StudyData
     data: str
     model: Path
     accuracy: float
+    audited: Dataset
 
     @property
     def place(self) -> Path:
@@ -140,6 +146,20 @@ class _Looked:
                 elif Path(reference).stem == file_name(line):
                     metric = replace(each.metric, name=f"{each.metric.kind}(by={each.metric.spec['by']})")
                     yield replace(each, method=line, metric=metric)
+
+    def by_class(self, kinds: Set[str]) -> Figures:
+        """The means of metrics of these kinds over the documents of each class."""
+        lines = {**self.methods(), FLOOR: FLOOR, HUMAN: HUMAN}
+        return {
+            (f"{metric.name} of {group.name}", line): [float(np.nanmean(values[group.members]))]
+            for metric in self.audit.metrics
+            if metric.kind in kinds
+            for line, name in lines.items()
+            if self.audit.has(metric.name, name)
+            for values in [self.audit.values(metric.name, name)]
+            for group in classes(self.audit)
+            if not np.isnan(values[group.members]).all()
+        }
 
     def explanations(self) -> dict[str, dict[tuple[str, str], Explanation]]:
         """The explanations of each line, by example and target."""
@@ -178,9 +198,15 @@ class DistillationRuns:
                 looked[name] = self._looked_at(box, name, seed, looked)
                 run = SeedRun(data_set.name, data_set.name, name, self.study.variants[name].objectives[0], seed)
                 yield [
-                    replace(run, judged=tuple(looked[name].judged()), figures=looked[name].figures),
+                    replace(run, judged=tuple(looked[name].judged()), figures=self._figures(name, looked[name])),
                     *self._together(looked, name, seed, data_set),
                 ]
+
+    def _figures(self, name: str, looked: _Looked) -> Figures:
+        """The figures of a variant, and means by class where a look wants them."""
+        looks = [self.study.looks[look] for look in self.study.student(name).looks]
+        kinds = {term.name for look in looks if look.by_class for term in parse_several(look.metrics)}
+        return {**looked.figures, **looked.by_class(kinds)}
 
     def _together(self, looked: Mapping[str, _Looked], name: str, seed: int, data_set: StudyData) -> Iterator[SeedRun]:
         """How often words of students decide as those of what they are compared with do, once both are known."""
@@ -211,7 +237,17 @@ class DistillationRuns:
             settings=data_set.settings,
             watch=self.watch.within(f"{data_set.name}, the model"),
         )
-        return _Box(data_set, data, place / "model", done.test["accuracy"])
+        audited = self._audited(data, place / "model", data_set.documents.get(self.study.main))
+        return _Box(data_set, data, place / "model", done.test["accuracy"], audited)
+
+    def _audited(self, data: str, model: Path, count: int | None) -> Dataset:
+        """The first test documents, or the first of those that the model decides rightly."""
+        if not self.preset.right_only:
+            return load(first(data, "test", count))
+        whole = load(in_split(data, "test"))
+        said = predict(model, whole.examples)
+        right = [example for example, each in zip(whole, said, strict=True) if each.labels == (example.label,)]
+        return replace(whole, examples=tuple(right[:count]))
 
     def _looked_at(self, box: _Box, name: str, seed: int, looked: Mapping[str, _Looked]) -> _Looked:
         """The audit of a variant, and what its students reached on dev lessons."""
@@ -224,8 +260,10 @@ class DistillationRuns:
             return _Looked(self._audit(box, name, out / "audit", "", files), out / "audit", specs)
         if variant.plan is None:  # teachers say the same whatever the seed of a student
             methods = self._teachers(variant)
-            figures: Figures = {(BLACK_BOX, ""): [box.accuracy]} if name == self.study.first else {}
-            found = self._audit(box, name, place / "audit", [*methods.values()])
+            is_first = name == self.study.first
+            figures: Figures = {(BLACK_BOX, ""): [box.accuracy]} if is_first else {}
+            people = [HUMAN] if is_first and any(example.evidence for example in box.audited) else []
+            found = self._audit(box, name, place / "audit", [*methods.values(), *people])
             return _Looked(found, place / "audit", _specs(methods), figures)
         students = {line: place / file_name(line) / f"seed-{seed}" for line in self._schools(variant)}
         learned: Figures = {
@@ -267,9 +305,8 @@ class DistillationRuns:
     def _audit(self, box: _Box, name: str, out: Path, methods: Methods, files: Sequence[Path] = ()) -> Audit:
         looks = [self.study.looks[look] for look in self.study.student(name).looks]
         metrics = ", ".join(asked for look in looks for asked in self._metrics(box, look))
-        examples = load(first(box.data, "test", box.data_set.documents.get(self.study.main)))
         part = self.watch.within(f"{box.data_set.name}, {name}")
-        return audit_folder(box.model, examples, methods, metrics, out, part, files)
+        return audit_folder(box.model, box.audited, methods, metrics, out, part, files)
 
     def _metrics(self, box: _Box, look: Look) -> list[str]:
         """The metrics of a look; those by a reference once for each teacher that has one."""
@@ -280,7 +317,7 @@ class DistillationRuns:
     def _reference(self, box: _Box, teacher: str) -> Path:
         """The file of a teacher's reference, made unless that was done."""
         path = box.place / "references" / f"{file_name(teacher)}.parquet"
-        examples = load(first(box.data, "test", box.data_set.documents.get(REFERENCE)))
+        examples = box.audited.examples[: box.data_set.documents.get(REFERENCE)]
         part = self.watch.within(f"{box.data_set.name}, the reference of {teacher}")
         path.parent.mkdir(parents=True, exist_ok=True)
         explain_to_file(box.model, examples, self.preset.references[teacher], path, watch=part)

@@ -10,7 +10,7 @@ from veridical.studies.study import Figure, Look, Sizes, StudyData
 from veridical.training import Schedule
 from veridical.training.schedule import Distillation
 
-_ORDER, _LEVELS, _NEAR = "order", "levels", "near"
+_ORDER, _LEVELS, _NEAR, _REASONS, _OVERLAP = "order", "levels", "near", "reasons", "overlap"
 
 _TEACHERS = {
     "occlusion": "occlusion",
@@ -88,6 +88,12 @@ L2E = DistillationStudy(
             "prediction-agreement(words=high-positive), log-odds(words=positive), log-odds(words=negative), stability, "
             "stability(neighbours=semantic), stability(keep=no-stop-words)",
         ),
+        # Of documents of any length: people marked words in whole reviews.
+        _REASONS: Look(
+            "",
+            ", ".join(f"stability(longest=none, keep={keep})" for keep in ("all", "rationale", "no-stop-words")),
+        ),
+        _OVERLAP: Look("", "rationale-precision, rationale-recall, rationale-f1", by_class=True),
         _NEAR: Look(
             "",
             ", ".join(
@@ -118,6 +124,36 @@ L2E = DistillationStudy(
             schedule=Schedule(epochs=3, batch_size=16, bf16=True),
             teachers=_TEACHERS,
             references=_REFERENCES,
+        ),
+        # Half of the training texts have lost the reasons that people marked, and are of a class of their own. The
+        # model reads the first 128 tokens of a review; of students only those of labels are published for this.
+        "cpu-reasons": DistillationPreset(
+            (
+                StudyData(
+                    "movie_rationales",
+                    "neutral(of=movie_rationales, ids=movie_rationales/l2e_split.jsonl.gz)",
+                    Sizes(2864, 80, 200),
+                    documents={_ORDER: 150},
+                    settings={"max_length": 128},
+                    variants=("teacher", "labels", _AS_MANY),
+                ),
+            ),
+            schedule=Schedule(epochs=3, batch_size=16, bf16=True),
+            variants={
+                "teacher": StudentVariant(("the method itself",), looks=(_REASONS, _OVERLAP)),
+                "labels": StudentVariant(
+                    ("words, labels",),
+                    against=(_AS_MANY,),
+                    looks=(_REASONS, _OVERLAP),
+                    plan=replace(_SMALL, form="labels"),
+                    texts=400,
+                ),
+                _AS_MANY: StudentVariant(
+                    ("the method itself, cut",), looks=(_REASONS, _OVERLAP), levels_of="labels", control=True
+                ),
+            },
+            teachers=_TEACHERS,
+            right_only=True,
         ),
         # What to spend a budget of questions on: all texts with one pair of orders each, or a tenth of them with ten.
         "cpu-budget": DistillationPreset(

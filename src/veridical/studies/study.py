@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from veridical.core.storage import text_file
-from veridical.core.values import Example
+from veridical.core.values import TEXT, Example
 from veridical.data import Dataset, in_split, load
 from veridical.data.loader import select
 from veridical.training.schedule import Schedule
@@ -124,11 +124,12 @@ class Look:
 
     `{layer}` among the methods is the layer of the variant: one without a layer is not looked at in this way. The name
     of a variant in braces, among the metrics, is the folder of its model of the same seed; it comes before those that
-    it judges.
+    it judges. With `by_class` there are also the means over the documents of each class.
     """
 
     methods: str
     metrics: str
+    by_class: bool = False
 
     @property
     def is_of_layers(self) -> bool:
@@ -139,7 +140,7 @@ class Look:
         """The look at a model of a variant, given the folders of models by their variants; None if there is none."""
         names = {**folders, **({"layer": variant.layer} if variant.layer else {})}
         try:
-            return Look(self.methods.format_map(names), self.metrics.format_map(names))
+            return replace(self, methods=self.methods.format_map(names), metrics=self.metrics.format_map(names))
         except KeyError:
             return None
 
@@ -266,4 +267,7 @@ def _drawn(whole: Dataset, split: str, count: int | None, sizes: Sizes | None) -
 
 
 def _line(example: Example) -> str:
-    return json.dumps({"id": example.id, **example.inputs, "label": example.label}, ensure_ascii=False) + "\n"
+    told: dict[str, Any] = {"id": example.id, **example.inputs, "label": example.label}
+    if spans := [list(unit.span) for unit in example.evidence if unit.field == TEXT]:
+        told["rationales"] = spans
+    return json.dumps(told, ensure_ascii=False) + "\n"
