@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from veridical.run.fresh import fresh
     from veridical.run.handle import ModelHandle
     from veridical.run.predict import predict
+    from veridical.run.scaffold import scaffold
     from veridical.run.train import train
+    from veridical.simulation import ScaffoldPlan
     from veridical.studies.choice import choose
     from veridical.studies.reproduction import reproduce
     from veridical.training import Schedule
@@ -83,6 +85,8 @@ _HOMES = {
     "distil": "veridical.run.distil",
     "fresh": "veridical.run.fresh",
     "reproduce": "veridical.studies.reproduction",
+    "ScaffoldPlan": "veridical.simulation",
+    "scaffold": "veridical.run.scaffold",
     "train": "veridical.run.train",
     # Components
     "Case": "veridical.masking",
@@ -141,6 +145,7 @@ __all__ = [
     "ModelHandle",
     "Objective",
     "Progress",
+    "ScaffoldPlan",
     "Schedule",
     "Scores",
     "Summary",
@@ -165,6 +170,7 @@ __all__ = [
     "read",
     "register",
     "reproduce",
+    "scaffold",
     "summarise",
     "train",
 ]

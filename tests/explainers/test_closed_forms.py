@@ -7,10 +7,10 @@ import torch
 
 from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS, Gradient, InputXGradient, IntegratedGradients, Occlusion, Random
-from veridical.explainers.attention import pool_logits
 from veridical.explainers.gradients import aggregate
 from veridical.masking import Case
 from veridical.models import Output, Rows
+from veridical.simulation.mixtures import head_logits, shares
 from veridical.testing import Formula, text_classifier
 
 WEIGHTS = {"good": 2.0, "bad": -1.5, "film": 0.25, "a": 0.0}
@@ -119,7 +119,7 @@ def test_pooled_attention_logits():
         {"attention_mask": torch.ones(1, 3)}, torch.zeros(1, 3).long(), torch.zeros(1).long(), torch.tensor([3])
     )
     expected = torch.tensor([[0.5, 5 / 6, 1.0]]).softmax(-1)
-    torch.testing.assert_close(pool_logits(weights, rows, "softmax"), expected)
+    torch.testing.assert_close(shares(head_logits([weights], rows).mean(1), rows), expected)
 
 
 @pytest.mark.parametrize("heads", ["product-of-means", "mean-of-products"])

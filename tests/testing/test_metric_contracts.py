@@ -28,7 +28,10 @@ def held():
 
 SAMPLES = [text_classifier, multi_label_classifier, pair_classifier, image_classifier, black_box, windows, held]
 # Fewer questions than by default; what is checked is the same.
-QUICK = {"normalised-aopc": "normalised-aopc(exact=4, beam=2, most=6)"}
+QUICK = {
+    "normalised-aopc": "normalised-aopc(exact=4, beam=2, most=6)",
+    "simulability": "simulability(seeds=1, epochs=1, batch_size=1, dev=0.3)",
+}
 # It divides by what there is to lose, which is little for a random model that still reads the held text.
 TOLERANCES = {("sufficiency", held): 2e-5}
 # They need a folder or a file; their own tests have one.
@@ -45,6 +48,8 @@ def needed(metric, sample):
         return f"no {eraser} here"
     if Need.ONE_CLASS in metric.needs and classifier.is_multi_label:
         return "a text may have several labels"
+    if METRICS.name_of(metric) == "simulability" and classifier.is_multi_label:
+        return "students give one class or a number"
     return "there are no words" if "text" in metric.needs and "image" in examples[0].inputs else ""
 
 

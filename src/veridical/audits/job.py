@@ -229,8 +229,10 @@ class _AuditJob:
         )
         rows = measure_documents(job, judged, self.journal, engine=self.engine, watch=self.watch, reasons=self.reasons)
         for task in corpus_tasks(self.plan.metrics, self.methods):
-            self.watch.tell(f"{METRICS.name_of(task.metric)} of {task.method.name}", 0, 1)
-            rows += measure_corpus(task, judged, self.targets, self.journal)
+            what = f"{METRICS.name_of(task.metric)} of {task.method.name}"
+            self.watch.tell(what, 0, 1)
+            part = self.watch.within(what)
+            rows += measure_corpus(task, judged, self.targets, self.journal, self.model.classifier, part)
         if not rows:
             why = next((why for told in self.reasons.values() for why in told.values()), "there are no explanations")
             raise InputError(f"no example could be audited: {why}")

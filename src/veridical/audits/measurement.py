@@ -21,6 +21,7 @@ from veridical.explainers import EXPLAINERS
 from veridical.masking import Case, Cost, Engine
 from veridical.masking.erasure import places
 from veridical.metrics import CorpusMetric, Measured, Metric, measure
+from veridical.models import Classifier
 from veridical.run.job import Failure, Job, Result, charge, serially, while_it_answers
 
 T = TypeVar("T")
@@ -241,7 +242,12 @@ def _changed(rows: Mapping[int, Measurement | None], now: Measured) -> dict[tupl
 
 
 def measure_corpus(
-    task: MeasuringTask, examples: Sequence[Example], targets: Targets, journal: Journal
+    task: MeasuringTask,
+    examples: Sequence[Example],
+    targets: Targets,
+    journal: Journal,
+    classifier: Classifier,
+    watch: Watch,
 ) -> list[Measurement]:
     """Measure a metric of all explanations of a method together, unless that was done; the rows of the examples."""
     known = task.method.explained(examples, targets)
@@ -249,7 +255,8 @@ def measure_corpus(
     keys = task.keys(documents)
     if not journal.has(keys.values()):
         explanations = [scored.explanation(example, task.method.spec) for example, scored in known]
-        found = cast("CorpusMetric", task.metric).over([example for example, _ in known], explanations)
+        judge = cast("CorpusMetric", task.metric).judge(classifier, watch)
+        found = judge.over([example for example, _ in known], explanations)
         rows = {keys[place]: row for place, row in task.rows(documents, found).items()}
         journal.write(rows, {task.name: found.steps})
     return [journal.rows[key] for key in keys.values()]

@@ -8,12 +8,13 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from dataclasses import asdict
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 import typer
 
 from veridical.cli import completion
-from veridical.core.component import Option, check_options, options_of
+from veridical.core.component import Component, Option, check_options, options_of, unknown
 from veridical.core.errors import UsageError
 
 _ALLOWED = {
@@ -112,7 +113,7 @@ def _parameter(field: Option, offers: Mapping[str, completion.Completer]) -> ins
     """The parameter of a command that sets a field."""
     kind, limits = _read(field.hint)
     complete = offers.get(field.name, completion.words(*field.schema.get("enum", ())))
-    flag = (f"--{field.name}",) if kind is bool else ()  # without a second one that says no
+    flag = (f"--{field.name.replace('_', '-')}",) if kind is bool else ()  # without a second one that says no
     option = typer.Option(field.default, *flag, help=_help(field.help, limits), autocompletion=complete)
     hint = kind if field.default is not None else kind | None
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=hint)
@@ -137,10 +138,32 @@ def _read(hint: Any) -> tuple[Any, str]:
 
 def seeds_of(text: str) -> list[int]:
     """The seeds that an option names, each once."""
+    return numbers_of("seed", text, "0,1,2")
+
+
+def numbers_of(name: str, text: str, example: str) -> list[int]:
+    """The whole numbers that an option names, each once."""
     try:
         return list(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError:
-        raise UsageError(f"--seed cannot be {text!r}", remedy="Give a whole number, or several: 0,1,2.") from None
+        remedy = f"Give a whole number, or several: {example}."
+        raise UsageError(f"--{name} cannot be {text!r}", remedy=remedy) from None
+
+
+P = TypeVar("P", bound=Component)
+
+
+def with_preset(plan: P, preset: str | None) -> P:
+    """A plan with the settings of a preset, but for those that were given."""
+    if preset is None:
+        return plan
+    kind: Any = type(plan)
+    if preset not in kind.presets:
+        raise unknown("preset", preset, kind.presets)
+    defaults = {name: each.default for name, each in options_of(kind).items()}
+    given = {name: value for name, value in asdict(cast("Any", plan)).items() if value != defaults[name]}
+    made: P = kind(**{**kind.presets[preset], **given})
+    return made
 
 
 def reading_settings(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -22,8 +22,8 @@ from veridical.cli.common import (
     options_from,
     reading_settings,
     seeds_of,
+    with_preset,
 )
-from veridical.core.component import options_of, unknown
 from veridical.core.model_names import check_trained
 from veridical.training import Distillation
 
@@ -85,7 +85,7 @@ def distil(
     from veridical.cli.progress import shown
 
     check_trained(model)
-    plan = _with_preset(plan, preset)
+    plan = with_preset(plan, preset)
     for name in teacher:
         if not name.endswith((".parquet", ".jsonl")):
             check_methods(name)
@@ -121,14 +121,3 @@ def distil(
         console.print(f"{each.out}: learned from {each.texts} texts{before}; dev  {figures}", markup=False)
         if each.left_out:
             console.print(f"note: {each.left_out} explanations taught nothing: all their scores are 0")
-
-
-def _with_preset(plan: Distillation, preset: str | None) -> Distillation:
-    """The plan with the settings of a preset, but for those that were given."""
-    if preset is None:
-        return plan
-    if preset not in Distillation.presets:
-        raise unknown("preset", preset, Distillation.presets)
-    defaults = {name: each.default for name, each in options_of(Distillation).items()}
-    given: dict[str, Any] = {name: value for name, value in asdict(plan).items() if value != defaults[name]}
-    return Distillation(**{**Distillation.presets[preset], **given})

@@ -25,6 +25,7 @@ from veridical.cli import (
     inventory,
     predict,
     reproduce,
+    scaffold,
     show,
     train,
 )
@@ -53,6 +54,7 @@ app.command()(gate.gate)
 app.command()(choose.choose)
 app.command()(distil.distil)
 app.command()(export.export)
+app.command()(scaffold.scaffold)
 app.command()(fresh.fresh)
 app.command()(reproduce.reproduce)
 app.command(name="list")(inventory.inventory)

@@ -12,6 +12,7 @@ from veridical.explainers.kernel_shap import KernelShap
 from veridical.explainers.lime import Lime
 from veridical.explainers.lrp import LRP
 from veridical.explainers.mask_layers import L2XLayer, MaskLayer, SCCLayer, VMaskLayer
+from veridical.explainers.mixtures import AttentionMixture, GradientMixture, MixtureExplainer
 from veridical.explainers.occlusion import Occlusion
 from veridical.explainers.permutation_shap import PermutationShap
 from veridical.explainers.students import SideStudent, WordStudent
@@ -43,6 +44,8 @@ EXPLAINERS: Registry[Explainer] = Registry(
         "iba-per-sample": IBAPerSample,
         "l2e-words": WordStudent,
         "l2e-side": SideStudent,
+        "attention-mixture": AttentionMixture,
+        "gradient-mixture": GradientMixture,
     },
     required=("needs", "passes", "scores"),
     abilities=Ability,
@@ -54,10 +57,12 @@ __all__ = [
     "Attention",
     "AttentionAllLayers",
     "AttentionLastLayer",
+    "AttentionMixture",
     "DeepLift",
     "DeepSHAP",
     "Explainer",
     "Gradient",
+    "GradientMixture",
     "IBALayer",
     "IBAPerSample",
     "InputXGradient",
@@ -66,6 +71,7 @@ __all__ = [
     "L2XLayer",
     "Lime",
     "MaskLayer",
+    "MixtureExplainer",
     "Occlusion",
     "PermutationShap",
     "Random",

@@ -13,45 +13,7 @@ from veridical.explainers.base import OUTPUT, PIECES, Explainer, Scores
 from veridical.masking import Case
 from veridical.masking.case import Pieces, Scale
 from veridical.models import Ability, Classifier, Output, Rows
-
-Normaliser = Literal["softmax", "sparsemax", "entmax15"]
-"""Every share above 0; only the highest, as the nearest point of the simplex; or something in between."""
-
-
-def normalise(scores: Tensor, how: Normaliser) -> Tensor:
-    """Shares along the last dimension, differentiable; Martins and Astudillo 2016, Peters et al. 2019."""
-    if how == "softmax":
-        return scores.softmax(-1)
-    return _sparsemax(scores) if how == "sparsemax" else _entmax15(scores)
-
-
-def _sparsemax(scores: Tensor) -> Tensor:
-    ordered, rank = _ordered(scores)
-    # If the first k scores are the ones with a share, what they have in common is taken off so that 1 is left.
-    threshold = (ordered.cumsum(-1) - 1) / rank
-    return (scores - _last_below(threshold, ordered)).clamp(min=0)
-
-
-def _entmax15(scores: Tensor) -> Tensor:
-    ordered, rank = _ordered(scores / 2)
-    # The same for shares (z / 2 - threshold)^2: a quadratic equation in the threshold for each k.
-    mean = ordered.cumsum(-1) / rank
-    scatter = rank * (ordered.square().cumsum(-1) / rank - mean.square())
-    # Below 0 there is no threshold; a root of 0 would have no derivative.
-    threshold = mean - ((1 - scatter) / rank).clamp(min=1e-12).sqrt()
-    return (scores / 2 - _last_below(threshold, ordered)).clamp(min=0).square()
-
-
-def _ordered(scores: Tensor) -> tuple[Tensor, Tensor]:
-    """The scores from the highest down, and their ranks."""
-    ordered = scores.sort(dim=-1, descending=True).values
-    return ordered, torch.arange(1, scores.shape[-1] + 1, dtype=scores.dtype, device=scores.device)
-
-
-def _last_below(threshold: Tensor, ordered: Tensor) -> Tensor:
-    """The threshold of the smallest score that is still above its own."""
-    support = (threshold < ordered).sum(-1, keepdim=True).clamp(min=1)
-    return threshold.gather(-1, support - 1)
+from veridical.simulation.mixtures import Normaliser, head_logits, shares
 
 
 @dataclass(frozen=True)
@@ -111,7 +73,8 @@ class _PooledAttention(Explainer):
         def pooled(rows: Rows, _: Tensor) -> Tensor:
             with torch.no_grad():
                 layers = self._choose(case.classifier.run(rows, attentions=True))
-            return pool_logits(torch.cat(layers, dim=1), rows, self.normaliser)
+            logits = head_logits(layers, rows).mean(1)  # [R, T]
+            return shares(logits, rows, self.normaliser)
 
         # Shares of each window add up to 1, so those of a text of several windows are averaged.
         windows = torch.bincount(case.batch.rows.owner, minlength=len(case))
@@ -166,19 +129,6 @@ def last_cls(output: Output, rows: Rows) -> Tensor:
     weights = over_heads(output.as_read(output.attentions[-1]), rows).float()  # the floor below is 0 in half precision
     words = weights.masked_fill((rows.unit_of < 0).to(weights.device), 0)
     return words / words.sum(1, keepdim=True).clamp(min=1e-10)
-
-
-def pool_logits(weights: Tensor, rows: Rows, normaliser: Normaliser) -> Tensor:
-    """Mean over query rows and heads of attention logits, then shares of the keys: [R, H, T, T] gives [R, T].
-
-    The logarithm of a weight is its logit up to a constant per query, which no normaliser sees.
-    """
-    attended = rows.inputs["attention_mask"].to(weights.device) > 0  # [R, T]
-    weights = weights.float()  # half precision has no number as low as the one for padding below
-    logs = weights.clamp(min=torch.finfo(weights.dtype).tiny).log()
-    queries = attended[:, None, :, None]
-    mean = (logs * queries).sum(2).div(queries.sum(2)).mean(1)  # [R, T]
-    return normalise(mean.masked_fill(~attended, -1e10), normaliser)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from veridical.metrics.rationale_overlap import (
     RationaleRecallAtK,
 )
 from veridical.metrics.reference import ReferenceLikeness
+from veridical.metrics.simulability import Simulability
 from veridical.metrics.stability import Stability
 
 METRICS: Registry[Metric | CorpusMetric] = Registry(
@@ -47,6 +48,7 @@ METRICS: Registry[Metric | CorpusMetric] = Registry(
         "rationale-recall-at-k": RationaleRecallAtK,
         "reasons-on-top": ReasonsOnTop,
         "reference-likeness": ReferenceLikeness,
+        "simulability": Simulability,
         "stability": Stability,
         "sufficiency": Sufficiency,
     },
@@ -81,6 +83,7 @@ __all__ = [
     "RationaleRecallAtK",
     "ReasonsOnTop",
     "ReferenceLikeness",
+    "Simulability",
     "Stability",
     "Sufficiency",
     "measure",

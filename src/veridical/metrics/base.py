@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor
 
 from veridical.core.component import Component
 from veridical.core.errors import InputError
+from veridical.core.progress import Watch
 from veridical.core.values import Example, Explanation
 from veridical.masking import Case
 from veridical.models import Classifier
@@ -119,8 +120,20 @@ class Metric(About):
         return found
 
 
+class CorpusJudge(Protocol):
+    """Whatever judges all explanations of a method together."""
+
+    def over(self, examples: Sequence[Example], explanations: Sequence[Explanation]) -> Measured:
+        """The metric of each explanation; `examples` are those that were explained, in the same order."""
+        ...
+
+
 class CorpusMetric(About):
-    """Judges explanations of one method by each other, without asking the model."""
+    """Judges all explanations of one method together: by each other, or by what can be done with them."""
+
+    def judge(self, classifier: Classifier, watch: Watch) -> CorpusJudge:
+        """What judges explanations of a model; a metric that only reads explanations does so itself."""
+        return self
 
     def over(self, examples: Sequence[Example], explanations: Sequence[Explanation]) -> Measured:
         """The metric of each explanation; `examples` are those that were explained, in the same order."""

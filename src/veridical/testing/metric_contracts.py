@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from veridical.core.progress import Watch
 from veridical.core.values import IMAGE, Example
 from veridical.explainers import Random
 from veridical.masking import Case
@@ -70,7 +71,7 @@ def _entries(classifier: Classifier, examples: Sequence[Example]) -> list[Entry]
 def _measure(metric: Metric | CorpusMetric, classifier: Classifier) -> Measure:
     """The metric of scores by chance, which are an example's own."""
     if isinstance(metric, CorpusMetric):
-        return lambda examples: metric.over(
+        return lambda examples: metric.judge(classifier, Watch()).over(
             [example for example, _ in _entries(classifier, examples)], explain(classifier, examples, Random())
         )
 

@@ -19,10 +19,10 @@ from veridical.explainers import EXPLAINERS
 from veridical.models.architecture import quietly
 from veridical.models.classifier import EXPLAINERS_FOLDER, learned_with
 from veridical.models.transformer import Transformer
+from veridical.models.undropped_attention import attention_before_dropout
 from veridical.models.weights import Learned
 from veridical.objectives import OBJECTIVES, Objective
 from veridical.objectives.base import ATTENTIONS, best_by, explainers_of, parts_of, prepare
-from veridical.training.attention import attention_before_dropout
 from veridical.training.checkpoints import Found, last_checkpoint
 from veridical.training.evaluation import main_figure
 from veridical.training.notes import at_chance, diverged, few_steps

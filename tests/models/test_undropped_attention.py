@@ -15,11 +15,11 @@ from veridical.core.values import Example
 from veridical.masking import Case
 from veridical.models.architecture import quietly
 from veridical.models.loader import wrap
+from veridical.models.undropped_attention import attention_before_dropout
 from veridical.objectives import ExplanationGuided, InputGradient
 from veridical.testing import image_classifier
 from veridical.testing.families import FAMILIES, SENTENCES, family
 from veridical.training import Schedule
-from veridical.training.attention import attention_before_dropout
 from veridical.training.fit import fit
 
 RATES = ("attention_probs_dropout_prob", "attention_dropout")

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.explainers import EXPLAINERS
-from veridical.explainers.attention import normalise
 from veridical.masking import Case
+from veridical.simulation.mixtures import normalise
 from veridical.testing import text_classifier
 
 CASES = [
