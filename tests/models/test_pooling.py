@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification, CamembertConfig, CamembertForSequenceClassification
 
-from veridical.core.errors import UnsupportedError, UsageError
+from veridical.core.errors import ModelError, UnsupportedError, UsageError
 from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS
 from veridical.masking import ERASERS, Case
@@ -279,3 +280,59 @@ def test_a_pooling_that_nobody_knows() -> None:
         family("bert", pooling="max")
     with pytest.raises(UsageError, match="unknown setting of image models 'pooling'"):
         wrap(image_classifier()[0].model, pooling="mean")
+
+
+def mixed_by_hand(classifier: TextClassifier, rows: Rows) -> Tensor:
+    """The head of a model on its mixture of the means of all states that the model itself gives."""
+    weight = rows.inputs["attention_mask"]
+    with torch.no_grad():
+        states = classifier.model(**classifier.model_inputs(rows), output_hidden_states=True).hidden_states
+        means = torch.stack([(state * weight[..., None]).sum(1) / weight.sum(1, keepdim=True) for state in states])
+        mixture = classifier.model.scalar_mix
+        mixed = mixture.scale * (mixture.weights.softmax(0)[:, None, None] * means).sum(0)
+        return HEADS[classifier.family](classifier.model, mixed)
+
+
+MIXING = [name for name in HEADS if name not in ("albert", "modernbert")]
+
+
+@pytest.mark.parametrize("name", MIXING)
+def test_the_head_reads_a_mixture_of_all_states_which_begins_as_their_average(
+    name: str, examples: list[Example], tmp_path: Path
+) -> None:
+    classifier = family(name, pooling="mix")
+    rows = classifier.encode(examples).rows
+    mixture = classifier.model.scalar_mix
+    assert mixture.weights.tolist() == [0.0] * (1 + classifier.model.config.num_hidden_layers)
+    torch.testing.assert_close(ask(classifier, rows), mixed_by_hand(classifier, rows), atol=1e-6, rtol=0)
+    with torch.no_grad():
+        mixture.weights.copy_(torch.linspace(-1, 2, len(mixture.weights)))
+        mixture.scale.fill_(0.7)
+    found = ask(classifier, rows)
+    torch.testing.assert_close(found, mixed_by_hand(classifier, rows), atol=1e-6, rtol=0)
+    classifier.save(tmp_path)
+    again = Classifier.load(tmp_path)
+    assert again.describe()["pooling"] == "mix"
+    assert again.describe()["fingerprint"] == classifier.describe()["fingerprint"]
+    torch.testing.assert_close(ask(again, rows), found, atol=1e-6, rtol=0)
+
+
+def test_a_mixture_learns_from_a_loss_and_runs_with_other_weights(examples: list[Example]) -> None:
+    classifier = family("bert", pooling="mix")
+    rows = classifier.encode(examples).rows
+    other = torch.linspace(-1, 2, 3).requires_grad_()
+    found = classifier.with_weights({"scalar_mix.weights": other}).run(rows).logits
+    assert (found.detach() - ask(classifier, rows)).abs().max() > 1e-4
+    (gradient,) = torch.autograd.grad(found.square().sum(), other)
+    assert gradient.abs().max() > 0
+
+
+def test_a_mixture_is_refused_where_layers_are_shared_and_missed_where_it_is_gone(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="albert models cannot read a mixture of all hidden states"):
+        family("albert", pooling="mix")
+    classifier = family("bert", pooling="mix")
+    classifier.save(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    save_file({name: each for name, each in weights.items() if "scalar" not in name}, tmp_path / "model.safetensors")
+    with pytest.raises(ModelError, match="lacks the weights of the mixture"):
+        Classifier.load(tmp_path)

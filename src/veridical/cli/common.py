@@ -21,7 +21,7 @@ _ALLOWED = {
     "units": ("word", "token"),
     "hold": ("text", "text_pair"),
     "long": ("truncate", "window"),
-    "pooling": ("cls", "mean"),
+    "pooling": ("cls", "mean", "mix"),
 }
 """How texts can be read, by option."""
 
@@ -55,7 +55,7 @@ Long = Annotated[
 Pooling = Annotated[
     str | None,
     typer.Option(
-        help="What a new head reads: cls (the first token's vector) or mean (of all tokens).",
+        help="What a new head reads: cls (the first token's vector), mean (of all tokens) or mix (such means of all layers).",
         autocompletion=completion.words(*_ALLOWED["pooling"]),
     ),
 ]

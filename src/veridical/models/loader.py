@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from safetensors import safe_open
 from transformers import (
     AutoConfig,
     AutoModelForImageClassification,
@@ -29,8 +30,11 @@ from veridical.models.architecture import quietly
 from veridical.models.black_box import BlackBox
 from veridical.models.classifier import Classifier, Origin, learned_with
 from veridical.models.image_classifier import ImageClassifier
+from veridical.models.pooling import MIX, pooling_of, with_mixture
 from veridical.models.text_classifier import TextClassifier
 from veridical.models.transformer import SETTINGS, Transformer
+
+_WEIGHTS = "model.safetensors"
 
 
 def load(source: Any, **settings: Any) -> Classifier:
@@ -80,7 +84,26 @@ def load_model(source: str, config: PretrainedConfig, *, new_head: bool) -> PreT
     except Exception as error:  # truncated files, shape mismatches and unreachable hubs all have errors of their own
         raise _cannot_load(source, error) from error
     _check_complete(source, model, info, new_head)
+    _take_mixture(source, model)
     return model
+
+
+def _take_mixture(source: str, model: PreTrainedModel) -> None:
+    """Give a model whose head reads a mixture the weights of that, of which the library knows nothing."""
+    if pooling_of(model, None) != "mix":
+        return
+    with_mixture(model, "mix")
+    wanted = {f"{MIX}.{name}": values for name, values in model.get_submodule(MIX).state_dict().items()}
+    path = cached_file(
+        source, _WEIGHTS, local_files_only=only_local(source), _raise_exceptions_for_missing_entries=False
+    )
+    found = {}
+    if path is not None:
+        with safe_open(path, "pt") as file:
+            found = {name: file.get_tensor(name) for name in wanted if name in file.keys()}  # noqa: SIM118
+    if found.keys() != wanted.keys():
+        raise ModelError(f"{source} lacks the weights of the mixture that its head reads", remedy=_again)
+    model.load_state_dict(found, strict=False)
 
 
 def load_config(source: str) -> PretrainedConfig:

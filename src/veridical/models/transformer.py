@@ -36,7 +36,7 @@ from veridical.models.architecture import (
 )
 from veridical.models.batch import ENTRY, Output, PassOptions, Rows
 from veridical.models.classifier import EXPLAINERS_FOLDER, Ability, Classifier, Task, fingerprint_of, learned_with
-from veridical.models.pooling import Pooling, configured, pooling_of, reading, shares_of
+from veridical.models.pooling import Pooling, configured, pooling_of, reading, shares_of, with_mixture
 from veridical.models.weights import (
     WEIGHTS_FILE,
     Weights,
@@ -85,6 +85,7 @@ class Transformer(Classifier):
         check_head(model)
         self.model = model
         self.pooling: Pooling = pooling_of(model, pooling)
+        with_mixture(model, self.pooling)
         self.labels = labels_of(model)
         self.is_multi_label = is_multi_label(model)
         self.has_biases = has_biases(model)
@@ -219,7 +220,7 @@ class Transformer(Classifier):
         narrow = rows.gate if rows.fill == ENTRY else None
         if enter is not None or shift is not None or narrow is not None:
             self.require(Ability.EMBEDDING_OUTPUT, asker="a change of what enters the first layer")
-        shares = shares_of(rows.inputs["attention_mask"]) if self.pooling == "mean" else None
+        shares = shares_of(rows.inputs["attention_mask"]) if self.pooling != "cls" else None
         entered = embedding_output(self.model)
         with (
             _changed(self._entrance, embeds, self._fit),

@@ -25,7 +25,7 @@ class StudentPlan(Component):
         "What students begin with: what the model itself began with (same), or a name as for `train --model`. A model "
         "that began with nothing has students of its own architecture with new weights.",
     )
-    pooling: Literal["cls", "mean"] | None = option(
+    pooling: Literal["cls", "mean", "mix"] | None = option(
         None, "What a student's head reads; by default what the model's own reads."
     )
     beta: Weight = option(

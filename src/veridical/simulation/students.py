@@ -21,7 +21,7 @@ from veridical.masking import Engine
 from veridical.models import Ability, Batch, Classifier, Output, Rows, Task
 from veridical.models.architecture import quietly
 from veridical.models.new import start
-from veridical.models.pooling import Pooling
+from veridical.models.pooling import Pooling, with_mixture
 from veridical.models.transformer import Transformer
 from veridical.models.undropped_attention import attention_before_dropout
 from veridical.simulation.hypergradient import stepped
@@ -188,6 +188,7 @@ def _like(teacher: Transformer, pooling: Pooling) -> Transformer:
     other.model.set_attn_implementation("eager")
     other.model.eval()
     other.pooling, other.temperature, other.origin, other.learned = pooling, 1.0, None, {}
+    with_mixture(other.model, pooling)
     return other
 
 
