@@ -55,7 +55,7 @@ Long = Annotated[
 Pooling = Annotated[
     str | None,
     typer.Option(
-        help="What a new head reads: cls (the first token's vector), mean (of all tokens) or mix (such means of all layers).",
+        help="What a new head reads: cls (the first token), mean (of all tokens) or mix (such means of all layers).",
         autocompletion=completion.words(*_ALLOWED["pooling"]),
     ),
 ]
