@@ -115,10 +115,10 @@ def _ask_many(count: int) -> float:
     case = Case.bind(classifier, [Example.of(" ".join(str(words).split()[:20]))])
     keep = torch.rand(count, case.live.shape[1], generator=torch.Generator().manual_seed(0)) < 0.5
     case.ask(torch.zeros(count, dtype=torch.long), keep)
-    return _peak_memory()
+    return peak_memory()
 
 
-def _peak_memory() -> float:
+def peak_memory() -> float:
     """Megabytes. Not by `getrusage`, which counts the parent's memory at the time of the fork as the child's."""
     status = Path("/proc/self/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import scaffolding
 import torch
 from record import Row, show, write
 from timing import interleaved
@@ -53,7 +54,8 @@ LAYER_ROUNDS = 7
 def measure(sizes: Sizes) -> bool:
     """All rows of this part, printed and recorded; whether every bar holds."""
     times = interleaved({name: _steps(name, sizes.training_batches) for name in (PLAIN, *OTHERS)}, sizes.rounds)
-    rows = show([*(_row(name, times[name], times[PLAIN]) for name in OTHERS), *_layer_rows(sizes)])
+    found = [_row(name, times[name], times[PLAIN]) for name in OTHERS]
+    rows = show([*found, *_layer_rows(sizes), *scaffolding.rows(sizes)])
     if sizes.writes:
         write("training", rows)
     return all(row.holds for row in rows)
