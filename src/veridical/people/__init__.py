@@ -1,0 +1,10 @@
+"""What people say of explanations: rankings, and what they show of the ranked items."""
+
+from veridical.people.partial_ranks import partial_ranks
+from veridical.people.ranking import Ranking, competition_ranks
+
+__all__ = [
+    "Ranking",
+    "competition_ranks",
+    "partial_ranks",
+]
