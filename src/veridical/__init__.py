@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from veridical.models.weights import Learned
     from veridical.objectives import OBJECTIVES, Objective
     from veridical.objectives.salience import SALIENCES
+    from veridical.people import Ranking, Worths, agreement, competition_ranks, partial_ranks, plackett_luce, trueskill
     from veridical.run.check import check
     from veridical.run.explain import explain, explain_to_file
     from veridical.run.fresh import fresh
@@ -77,6 +78,14 @@ _HOMES = {
     "gate": "veridical.audits.statistics.gate",
     "load_audit": "veridical.audits.store",
     "summarise": "veridical.audits.statistics.summary",
+    # People's judgements
+    "Ranking": "veridical.people",
+    "Worths": "veridical.people",
+    "agreement": "veridical.people",
+    "competition_ranks": "veridical.people",
+    "partial_ranks": "veridical.people",
+    "plackett_luce": "veridical.people",
+    "trueskill": "veridical.people",
     # Training
     "Extraction": "veridical.core.extraction",
     "Distillation": "veridical.training",
@@ -145,6 +154,7 @@ __all__ = [
     "ModelHandle",
     "Objective",
     "Progress",
+    "Ranking",
     "ScaffoldPlan",
     "Schedule",
     "Scores",
@@ -153,10 +163,13 @@ __all__ = [
     "VeridicalError",
     "VeridicalWarning",
     "Watch",
+    "Worths",
+    "agreement",
     "audit",
     "check",
     "choose",
     "compare",
+    "competition_ranks",
     "convert",
     "distil",
     "explain",
@@ -166,6 +179,8 @@ __all__ = [
     "load_audit",
     "load_data",
     "option",
+    "partial_ranks",
+    "plackett_luce",
     "predict",
     "read",
     "register",
@@ -173,6 +188,7 @@ __all__ = [
     "scaffold",
     "summarise",
     "train",
+    "trueskill",
 ]
 
 
