@@ -159,3 +159,16 @@ def test_an_explainer_is_refused_with_another_model(trained, tmp_path):
         next(other.model.parameters()).add_(0.01)
     with pytest.raises(UnsupportedError, match="was trained with the model"):
         explain(other, ["a text"], method=tmp_path / "smat")
+
+
+@pytest.mark.parametrize(("plan", "rows"), [(PLAN, 2), (GRADIENTS, 4), (replace(PLAN, last_layer=True), 1)])
+def test_a_page_draws_the_weights_it_has_learned(trained, tmp_path, plan, rows):
+    found = scaffold(trained, tmp_path / "smat", data=DATA, students=[16], plan=replace(plan, epochs=1))
+    page = (tmp_path / "smat" / "weights.html").read_text()
+    explainer = EXPLAINERS.load(found.out)
+    names, table = explainer.table()
+    assert len(table) == rows
+    assert sum(sum(row) for _, row in table) == pytest.approx(1, abs=1e-5)
+    for name in (*names, *(name for name, _ in table)):
+        assert f">{name}<" in page
+    assert f"of {explainer.sources} sources are in use" in page

@@ -54,6 +54,10 @@ class MixtureExplainer(Learned, Explainer):
         with torch.no_grad():
             return self.mixture.weights()
 
+    def table(self) -> tuple[list[str], list[tuple[str, list[float]]]]:
+        """The weights by row and column: the names of the columns, and each row with its name."""
+        raise NotImplementedError
+
     def passes(self, units: int) -> int:
         return 1
 
@@ -93,6 +97,12 @@ class AttentionMixture(MixtureExplainer):
     @property
     def sources(self) -> int:
         return self.heads * (1 if self.last_layer else self.layers)
+
+    def table(self) -> tuple[list[str], list[tuple[str, list[float]]]]:
+        parts = self.weights().view(-1, self.heads)
+        first = self.layers - len(parts) + 1
+        rows = [(f"layer {first + at}", part.tolist()) for at, part in enumerate(parts)]
+        return [f"head {at + 1}" for at in range(self.heads)], rows
 
     def sources_of(self, classifier: Classifier, rows: Rows, logit_gradient: Tensor) -> Tensor:
         attentions = classifier.run(rows, attentions=True).attentions
@@ -143,6 +153,15 @@ class GradientMixture(MixtureExplainer):
     @property
     def sources(self) -> int:
         return self.states * self.points + self.heads
+
+    def table(self) -> tuple[list[str], list[tuple[str, list[float]]]]:
+        states, heads = self.weights()[: self.states * self.points], self.weights()[self.states * self.points :]
+        names = [f"{point}/{self.points}" for point in range(1, self.points + 1)]
+        by_point = states.view(self.points, self.states).T  # one row for each state
+        rows = [(f"state {at}", row.tolist()) for at, row in enumerate(by_point)]
+        if self.heads:
+            rows.append((f"all {self.heads} heads", [0.0] * (self.points - 1) + [float(heads.sum())]))
+        return names, rows
 
     def passes(self, units: int) -> int:
         return self.points

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -18,7 +18,7 @@ from veridical.metrics.base import CorpusJudge, CorpusMetric, Measured, check_pa
 from veridical.models import Classifier, Task
 from veridical.simulation import StudentPlan
 from veridical.simulation.plans import AS_BEGUN
-from veridical.simulation.students import Lesson, new_student, said_by, simulability, teach
+from veridical.simulation.students import Lesson, School, said_by, simulability
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,7 @@ class _Exam:
                 is_result=True,
             )
             return Measured(values)
-        school = _School(
-            tuple(lessons[at] for at in train), tuple(lessons[at] for at in dev), tuple(lessons[at] for at in test)
-        )
+        school = School(*(tuple(lessons[at] for at in part) for part in (train, dev, test)))
         theirs = logits[[own[at] for at in test]]
         agreed = {f"seed {seed}": each for seed, each in enumerate(self._agreed(school, theirs))}
         agreed |= {f"without {seed}": each for seed, each in enumerate(self._without(school, theirs))}
@@ -146,38 +144,26 @@ class _Exam:
         mean = torch.stack([each for name, each in agreed.items() if name.startswith("seed")]).mean(0)
         return Measured(spread(mean), details={name: spread(each) for name, each in agreed.items()})
 
-    def _agreed(self, school: _School, theirs: Tensor, label: str = "students") -> list[Tensor]:
+    def _agreed(self, school: School, theirs: Tensor, label: str = "students") -> list[Tensor]:
         """How well the student of each seed simulates the model, test document by test document."""
         count, found = self.watch.counter(label, self.metric.seeds), []
         for seed in range(self.metric.seeds):
-            examples = [lesson.example for lesson in school.train]
-            student = new_student(self.classifier, examples, self.metric.plan(seed))
-            teach(student, school.train, school.dev, self.watch.check)
-            mine = student.said([lesson.example for lesson in school.test])
+            mine = school.answers(self.classifier, self.metric.plan(seed), self.watch.check)
             found.append(simulability(self.classifier, mine, theirs))
             count(1)
         return found
 
-    def _without(self, school: _School, theirs: Tensor) -> list[Tensor]:
+    def _without(self, school: School, theirs: Tensor) -> list[Tensor]:
         """The same for students that see no explanation: they are those of all methods."""
-        bare = tuple(replace(lesson, why=None) for lesson in school.train)
-        told = [(each.example.id, *each.example.inputs.values(), each.said.tolist()) for each in (*bare, *school.test)]
+        bare = school.without_reasons
+        lessons = (*bare.train, *bare.dev, *bare.test)
+        told = [(each.example.id, *each.example.inputs.values(), each.said.tolist()) for each in lessons]
         fingerprint = str(self.classifier.describe().get("fingerprint"))
         key = (fingerprint, repr(self.metric), hash(str(told)))
         if key not in _KNOWN:
             _KNOWN.clear()  # one audit after the other
-            label = "students that see no explanation"
-            _KNOWN[key] = self._agreed(replace(school, train=bare), theirs, label)
+            _KNOWN[key] = self._agreed(bare, theirs, "students that see no explanation")
         return _KNOWN[key]
-
-
-@dataclass(frozen=True)
-class _School:
-    """What students learn from, stop by and are tested on."""
-
-    train: tuple[Lesson, ...]
-    dev: tuple[Lesson, ...]
-    test: tuple[Lesson, ...]
 
 
 _KNOWN: dict[tuple[str, str, int], list[Tensor]] = {}

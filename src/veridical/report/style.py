@@ -126,6 +126,12 @@ TEMPLATES = environment("veridical.report")
 """The templates of pages and notebooks."""
 
 
+def figure_page(title: str, sentences: Sequence[str], drawing: Markup) -> str:
+    """A drawing with a few sentences, as self-contained HTML."""
+    values = {"title": title, "sentences": sentences, "drawing": drawing}
+    return TEMPLATES.get_template("figure.html").render(values)
+
+
 def overview(title: str, sentences: Sequence[str], head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """What a notebook shows of many numbers, as self-contained HTML: a few sentences, and a table."""
     values = {"title": title, "sentences": sentences, "head": head, "rows": rows}

@@ -14,13 +14,16 @@ from torch import Tensor, distributed
 from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.folders import FOUND, RunRecord
 from veridical.core.progress import Watch
+from veridical.core.storage import write_text
 from veridical.core.values import Example
 from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.data.loader import select
-from veridical.explainers import EXPLAINERS, AttentionMixture, GradientMixture, MixtureExplainer
+from veridical.explainers import EXPLAINERS, AttentionMixture, Explainer, GradientMixture, MixtureExplainer
 from veridical.masking import Engine
 from veridical.models import Classifier
 from veridical.models.weights import WEIGHTS_FILE
+from veridical.report.plots import grid
+from veridical.report.style import figure_page
 from veridical.run.folder import RunFolder, is_main
 from veridical.run.handle import Model, ModelHandle, versions
 from veridical.run.train import test_of
@@ -31,6 +34,9 @@ from veridical.training.processes import leave_at_exit, processes_started
 
 _STATE = "unfinished"
 """The folder of a run that is not finished, with all that its next step depends on."""
+
+WEIGHTS_PAGE = "weights.html"
+"""A page beside an explainer that draws the weights it has learned."""
 
 _AT_ONCE = 32
 
@@ -136,7 +142,9 @@ def scaffold(
                 run.write(replace(record, taught=[asdict(each) for each in done]))
         best = _median([each for each in done if each.students == sizes[-1]])
         if is_main():
-            EXPLAINERS.save(EXPLAINERS.load(best.out), run.path)
+            chosen = EXPLAINERS.load(best.out)
+            EXPLAINERS.save(chosen, run.path)
+            write_text(run.path / WEIGHTS_PAGE, _drawn(chosen))
         run.write(replace(record, taught=[asdict(each) for each in done], chosen=best.out, done=True))
     return Scaffolding(str(run.path), tuple(done), best.out)
 
@@ -197,6 +205,7 @@ class _School:
         own.bind_to(self.handle.fingerprint)
         if is_main():
             EXPLAINERS.save(own, place)
+            write_text(place / WEIGHTS_PAGE, _drawn(own))
             (place / _STATE / WEIGHTS_FILE).unlink(missing_ok=True)
             (place / _STATE).rmdir()
         test, gold = self._tested(student.classifier)
@@ -276,6 +285,16 @@ def _check_alike(student: Classifier, lessons: Sequence[Lesson]) -> None:
                     example=lesson.example.id,
                     remedy="Let students begin with the model's own kind: --student same.",
                 )
+
+
+def _drawn(explainer: Explainer) -> str:
+    """A page of the weights that an explainer has learned."""
+    assert isinstance(explainer, MixtureExplainer)
+    names, rows = explainer.table()
+    live = int((explainer.weights() > 0).sum())
+    told = f"{live} of {explainer.sources} sources are in use; one without weight counts for nothing."
+    drawing = grid([name for name, _ in rows], names, [row for _, row in rows], "Weights of sources", told)
+    return figure_page("What the explainer is made of", [told], drawing)
 
 
 def _median(taught: Sequence[Taught]) -> Taught:

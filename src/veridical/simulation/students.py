@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -52,6 +52,26 @@ class Lesson:
     example: Example
     said: Tensor
     why: Tensor | tuple[Tensor, ...] | None = None
+
+
+@dataclass(frozen=True)
+class School:
+    """What students learn from, stop by and are tested on."""
+
+    train: Sequence[Lesson]
+    dev: Sequence[Lesson]
+    test: Sequence[Lesson]
+
+    @property
+    def without_reasons(self) -> School:
+        """The same for students that see no explanation."""
+        return replace(self, train=tuple(replace(lesson, why=None) for lesson in self.train))
+
+    def answers(self, teacher: Classifier, plan: StudentPlan, stop: Callable[[], None] = lambda: None) -> Tensor:
+        """What a new student, after it was taught, says of the test lessons: logits [N, C]."""
+        student = new_student(teacher, [lesson.example for lesson in self.train], plan)
+        teach(student, self.train, self.dev, stop)
+        return student.said([lesson.example for lesson in self.test])
 
 
 class Student:

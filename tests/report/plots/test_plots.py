@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from veridical.report.plots import Dot, Point, dots, heat, lines, steps
+from veridical.report.plots import Dot, Point, dots, grid, heat, lines, steps
 from veridical.report.plots.charts import apart, styles
 
 BAD = "<script>alert(1)</script>\"'&]]> \x00 http://evil.example"
@@ -133,3 +133,17 @@ def test_series_differ_in_more_than_colour() -> None:
     found = styles([*names, "random"], "random")
     assert len(set(found.values())) == 31
     assert len({(each.dash, each.shape) for each in list(found.values())[:20]}) == 20
+
+
+def test_a_grid_is_deepest_where_the_weight_is_greatest_and_says_what_it_shows() -> None:
+    drawing = grid(
+        ["layer 1", BAD], ["head 1", "head 2"], [[0.5, 0.0], [0.25, math.nan]], "Weights", "One head counts."
+    )
+    assert "One head counts." in drawing
+    depths = [float(each) for each in re.findall(r'fill-opacity="([\d.]+)"', drawing)]
+    assert depths[0] == max(depths) == 2 * depths[2]
+    assert depths[1] == depths[3] == 0
+    assert BAD not in drawing
+    assert "0.50" in drawing
+    assert "n/a" in drawing
+    assert "nothing to draw" in grid(["a"], ["b"], [[0.0]], "t", "")

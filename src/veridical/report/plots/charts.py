@@ -253,9 +253,27 @@ def heat(names: Sequence[str], values: Sequence[Sequence[float]], title: str) ->
     return svg(left + _WIDE * len(names) + 4, 34 + _HIGH * len(names), title, _told_heat(names, values), inside)
 
 
-def _cell(x: float, y: float, value: float, pair: str) -> str:
+def grid(
+    rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float]], title: str, told: str
+) -> Markup:
+    """Draw weights by row and column, as those of heads by layer: the deeper the greater, and 0 is white."""
+    greatest = max((abs(value) for row in values for value in row if math.isfinite(value)), default=0.0)
+    if not greatest:
+        return nothing(title)
+    left = 20 + max(breadth(name) for name in rows)
+    names = [text(name, left - 10, 30 + _HIGH * (at + 0.5) + 4, "end") for at, name in enumerate(rows)]
+    names += [text(name, left + _WIDE * (at + 0.5), 20, "middle", SOFT) for at, name in enumerate(columns)]
+    cells = [
+        _cell(left + _WIDE * column, 30 + _HIGH * row, value, f"{rows[row]}, {columns[column]}", greatest)
+        for row, found in enumerate(values)
+        for column, value in enumerate(found)
+    ]
+    return svg(left + _WIDE * len(columns) + 4, 34 + _HIGH * len(rows), title, told, "".join(names + cells))
+
+
+def _cell(x: float, y: float, value: float, pair: str, greatest: float = 1.0) -> str:
     known = math.isfinite(value)
-    depth = _DEEPEST * min(1.0, max(0.0, value)) if known else 0.0
+    depth = _DEEPEST * min(1.0, max(0.0, value / greatest)) if known else 0.0
     box = f'x="{x + 1:.1f}" y="{y + 1:.1f}" width="{_WIDE - 2:.1f}" height="{_HIGH - 2:.1f}" rx="3"'
     number = text(_written(value), x + _WIDE / 2, y + _HIGH / 2 + 4, "middle")
     rect = f'<rect {box} fill="#0072b2" fill-opacity="{depth:.2f}" stroke="{LINE}"/>'
