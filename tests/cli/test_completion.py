@@ -52,7 +52,7 @@ def complete(veridical, monkeypatch):
         ("veridical train --model ti", ["tiny"]),
         ("veridical train --objective sal", ["saloss"]),
         ("veridical train --report-to t", ["tensorboard"]),
-        ("veridical train --pooling ", ["cls", "mean"]),
+        ("veridical train --pooling ", ["cls", "mean", "mix"]),
         ("veridical choose --objective regex --objective ra", ["random-erasure", "rationale"]),
         ("veridical fresh x --method lr", ["lrp"]),
         ("veridical fresh x --rationale ", ["top-k", "contiguous"]),

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -133,6 +134,12 @@ def test_numbers_are_simulated_by_their_correlation(tmp_path):
     [taught] = scaffold(tmp_path / "model", tmp_path / "smat", data=str(tmp_path), students=[24], plan=plan).taught
     assert -1 <= taught.dev <= 1
     assert taught.dev > 0.3
+    metric = "simulability(seeds=1, rate=0.01, epochs=4, batch_size=8)"
+    found = audit(tmp_path / "model", load_data(f"{tmp_path}:train"), [tmp_path / "smat"], metric, timed=0)
+    [name] = [each.name for each in found.methods if found.has(found.metrics[0].name, each.name)]
+    values = found.values(found.metrics[0].name, name)
+    assert -1 <= np.nanmean(values) <= 1  # the correlation
+    assert np.nanmax(np.abs(values)) > 1  # of products of standard deviations
 
 
 def test_what_cannot_be_is_refused_before_anything_is_made(trained, tmp_path):

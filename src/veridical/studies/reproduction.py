@@ -19,6 +19,7 @@ from veridical.studies import STUDIES
 from veridical.studies.distillations import DistillationPreset, DistillationRuns, DistillationStudy
 from veridical.studies.results import Results, results_of
 from veridical.studies.runs import SeedRun, read_runs, write_runs
+from veridical.studies.scaffolds import ScaffoldPreset, ScaffoldRuns, ScaffoldStudy
 from veridical.studies.study import Preset, Study, StudyData, written_data_set
 from veridical.studies.tables import write_tables
 from veridical.studies.trainings import StudyRuns
@@ -77,11 +78,14 @@ def reproduce(
 
 def _runs(
     study: Study, preset: Preset, folder: Path, watch: Watch, known: Sequence[SeedRun]
-) -> StudyRuns | DistillationRuns:
-    """What does a study: trainings of models, or of students of one model."""
+) -> StudyRuns | DistillationRuns | ScaffoldRuns:
+    """What does a study: trainings of models, or of students of one model, that explain it or simulate it."""
     if isinstance(study, DistillationStudy):
         assert isinstance(preset, DistillationPreset)
         return DistillationRuns(study, preset, folder, watch, known)
+    if isinstance(study, ScaffoldStudy):
+        assert isinstance(preset, ScaffoldPreset)
+        return ScaffoldRuns(study, preset, folder, watch, known)
     return StudyRuns(study, preset, folder, watch, known)
 
 
@@ -96,8 +100,8 @@ def _write_examples(doing: StudyRuns, data_set: StudyData, found: Results, goal:
 
 def _not_reached(known: Sequence[SeedRun], runs: Sequence[SeedRun]) -> list[SeedRun]:
     """The runs of an earlier time that this study has not come to yet: killed now, it must not lose them."""
-    reached = {(run.data_set, run.seed) for run in runs}
-    return [run for run in known if (run.data_set, run.seed) not in reached]
+    reached = {(run.data_set, run.seed, run.variant) for run in runs}
+    return [run for run in known if (run.data_set, run.seed, run.variant) not in reached]
 
 
 def _told(study: Study, size: str) -> dict[str, Any]:

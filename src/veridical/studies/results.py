@@ -23,6 +23,10 @@ def as_sure_as(base: str, variant: str) -> str:
     return f"{base}, as sure as {variant}"
 
 
+_ENOUGH = 5
+"""With fewer seeds quartiles are hardly more than the seeds themselves."""
+
+
 @dataclass(frozen=True)
 class Line:
     """A number for one variant: the mean over seeds (of the means over documents), and its spread over seeds.
@@ -31,7 +35,8 @@ class Line:
     have; none for the random floor, which is there to be compared with. It is `judged` together with all others of its
     metric, which are corrected as one family, unless the variant is a control or the metric describes; then its
     corrected p is the raw one. `detectable` is the mean difference that as many documents, as spread, would show with
-    80% power. `published` is what the paper says of the same, with its own model and data.
+    80% power. `published` is what the paper says of the same, with its own model and data. `quartiles` over seeds, the
+    median among them, are told where there are enough seeds.
     """
 
     data_set: str
@@ -48,6 +53,7 @@ class Line:
     contrast: Contrast | None = None
     detectable: float | None = None
     published: float | None = None
+    quartiles: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -189,7 +195,8 @@ def _figures(study: Study, runs: Sequence[SeedRun]) -> Iterator[Line]:
 
 def _line(study: Study, key: Key, values: Sequence[float]) -> Line:
     spread = statistics.stdev(values) if len(values) > 1 else 0.0
-    line = Line(*key, mean=statistics.fmean(values), std=spread, seeds=len(values))
+    quartiles = tuple(np.percentile(values, [25, 50, 75]).tolist()) if len(values) >= _ENOUGH else None
+    line = Line(*key, mean=statistics.fmean(values), std=spread, seeds=len(values), quartiles=quartiles)
     return replace(line, published=_published(study, line))
 
 

@@ -77,12 +77,13 @@ def _told(results: Results) -> str:
     ]
     how = (
         f"Size `{results.size}`: {results.setting}. Mean over seeds (standard deviation over seeds, number of seeds, "
-        "or of pairs of them). The difference is the variant minus what it is held against, with its 95% interval; p "
-        "is of a paired signed-rank test by document after averaging over seeds. `better` and `worse` are by the "
-        "corrected p: all tests of a metric are one family (Holm). Controls and metrics that describe stand outside, "
-        "with their raw p only. `detectable` is the difference that as many documents would show with 80% power. "
-        "`plain, as sure as X` is the plain model with its logits divided by one number, so that the mean probability "
-        "of the predicted class is that of X; it is left out where that changes nothing, as for decisions."
+        "or of pairs of them); with five seeds or more also their median [and quartiles]. The difference is the "
+        "variant minus what it is held against, with its 95% interval; p is of a paired signed-rank test by document "
+        "after averaging over seeds. `better` and `worse` are by the corrected p: all tests of a metric are one family "
+        "(Holm). Controls and metrics that describe stand outside, with their raw p only. `detectable` is the "
+        "difference that as many documents would show with 80% power. `plain, as sure as X` is the plain model with "
+        "its logits divided by one number, so that the mean probability of the predicted class is that of X; it is "
+        "left out where that changes nothing, as for decisions."
     )
     return "\n".join([how, "", "Trained and looked at:", "", *data_sets])
 
@@ -123,6 +124,9 @@ def _first_places(lines: Sequence[Line]) -> list[tuple[str, str, str]]:
 def _cells(line: Line) -> tuple[str, ...]:
     place = line.data_set if line.place == line.data_set else f"{line.data_set} → {line.place}"
     mean = f"{line.mean:.3f} ({line.std:.3f}, {line.seeds})"
+    if line.quartiles:
+        low, middle, high = line.quartiles
+        mean += f"; {middle:.3f} [{low:.3f}, {high:.3f}]"
     published = "" if line.published is None else f"{line.published:.2f}"
     return (place, line.method, line.variant, mean, *_against(line), published)
 
