@@ -127,7 +127,7 @@ def test_images_and_pairs(tmp_path, data):
 
 
 def test_numbers_are_simulated_by_their_correlation(tmp_path):
-    rows = [{"text": f"{'good ' * (at % 5)}film number {at}", "label": float(at % 5)} for at in range(60)]
+    rows = [{"text": f"{'good ' * (at % 5)}film number {at}", "label": at % 5 + at / 997} for at in range(60)]
     written(tmp_path, rows, train=30)
     train(str(tmp_path), tmp_path / "model", model="tiny", schedule=Schedule(epochs=8, batch_size=8, checks=1))
     plan = replace(PLAN, rate=0.01, epochs=4)
