@@ -151,3 +151,10 @@ def test_errors_that_cancel_out_in_the_residual_are_seen():
     assert case.asked.item() - 2 > 16
     wave = torch.sin(torch.tensor(20.0)).item()
     assert found.values[0].tolist() == pytest.approx([wave, -wave], abs=0.02)
+
+
+def test_the_published_rows_of_smat_see_the_beginning_of_the_path_only():
+    points, weights = quadrature("smat-code", 10)
+    assert points.tolist() == pytest.approx([at / 90 for at in range(9)] + [0.05])
+    assert weights.tolist() == pytest.approx([0.05, *[0.1] * 8, 0.05])
+    assert points.max() == pytest.approx(0.0889, abs=1e-4)

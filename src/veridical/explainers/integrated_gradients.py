@@ -16,7 +16,7 @@ from veridical.explainers.gradients import aggregate
 from veridical.masking import Case
 from veridical.models import Rows
 
-QuadratureRule = Literal["gauss-legendre", "midpoint", "trapezoid", "left", "right"]
+QuadratureRule = Literal["gauss-legendre", "midpoint", "trapezoid", "left", "right", "smat-code"]
 
 FEWEST_STEPS = 16
 """The first level of the rule that can be refined at which it may stop; it begins with half of that to compare with."""
@@ -27,7 +27,15 @@ what is left of it is at most a third of the move."""
 
 
 def quadrature(rule: QuadratureRule, steps: int) -> tuple[Tensor, Tensor]:
-    """Points in [0, 1] and weights that sum to 1; the trapezoid rule has one point more than steps."""
+    """Points in [0, 1] and weights that sum to 1; the trapezoid rule has one point more than steps.
+
+    The rule of SMaT's public code is none: it scales the points of the path by their weights, too, so that it goes no
+    further than their sizes, and its weights do not sum to 1. It is there for its published rows only.
+    """
+    if rule == "smat-code":
+        weights = np.full(steps, 1 / steps)
+        weights[[0, -1]] /= 2
+        return torch.tensor(np.linspace(0, 1, steps) * weights), torch.tensor(weights)
     if rule == "gauss-legendre":
         points, weights = np.polynomial.legendre.leggauss(steps)
         # numpy's rule is for [-1, 1], which is twice as long.
@@ -79,7 +87,8 @@ class IntegratedGradients(Comparing):
     )
     rule: QuadratureRule = option(
         "gauss-legendre",
-        "Where the points of a fixed number of steps are; the default needs the fewest of them.",
+        "Where the points of a fixed number of steps are; the default needs the fewest of them. smat-code is no rule: "
+        "it sees the first tenth of the path, as the published rows of SMaT do.",
     )
     cost: ClassVar[str] = "steps x (1 forward, 1 backward) + 1 forward"
     meaning: ClassVar[str] = (
@@ -94,6 +103,7 @@ class IntegratedGradients(Comparing):
         "regex": {"steps": 50, "aggregate": "l2", "baseline": "all"},
         "smat": {"steps": 10, "baseline": "all"},
         "smat-plausibility": {"steps": 50, "baseline": "all"},
+        "smat-code": {"steps": 10, "rule": "smat-code", "baseline": "all"},
     }
 
     @property
