@@ -1,6 +1,8 @@
 """Scaffolding as a job: folders, going on, texts, pairs, numbers and images, and what is refused."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -179,3 +181,29 @@ def test_a_page_draws_the_weights_it_has_learned(trained, tmp_path, plan, rows):
     for name in (*names, *(name for name, _ in table)):
         assert f">{name}<" in page
     assert f"of {explainer.sources} sources are in use" in page
+
+
+TOGETHER = f"""
+import sys
+from veridical.run.scaffold import scaffold
+from veridical.simulation import ScaffoldPlan
+
+plan = ScaffoldPlan(rate=0.1, batch_size=8, epochs=2, outer_rate=1e-2)
+scaffold(sys.argv[1], sys.argv[2], data="{DATA}", students=[24], plan=plan)
+"""
+
+
+def test_two_processes_find_what_one_finds(trained, tmp_path):
+    """They share each batch, and the tiny model drops nothing out: so the explainer is the same but for rounding."""
+    script = tmp_path / "script.py"
+    script.write_text(TOGETHER)
+    start_two = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [sys.executable, *start_two, str(script), str(trained), str(tmp_path / "two")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    alone = scaffold(trained, tmp_path / "one", data=DATA, students=[24], plan=PLAN)
+    one, two = (EXPLAINERS.load(tmp_path / name) for name in ("one", "two"))
+    assert not torch.equal(one.weights(), torch.full((8,), 1 / 8))
+    torch.testing.assert_close(two.weights(), one.weights(), atol=1e-4, rtol=0)
+    told = json.loads((tmp_path / "two" / "run.json").read_text())
+    assert told["taught"][0]["dev"] == pytest.approx(alone.taught[0].dev)
