@@ -1,5 +1,6 @@
 """Mixtures of attention heads: known answers, derivatives of the second order, and heads that count no more."""
 
+import entmax
 import pytest
 import torch
 
@@ -78,7 +79,6 @@ def test_derivatives_of_the_second_order_also_where_sources_are_dead(how):
 
 @pytest.mark.parametrize("how", ["sparsemax", "entmax15"])
 def test_values_are_those_of_the_entmax_library(how):
-    entmax = pytest.importorskip("entmax")
     generator = torch.Generator().manual_seed(0)
     scores = 3 * torch.randn(200, 9, generator=generator, dtype=torch.double)
     expected = getattr(entmax, how)(scores, dim=-1)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from veridical import load_data
-from veridical.core.errors import CancelledError, InputError
+from veridical.core.errors import CancelledError, InputError, ModelError
 from veridical.core.progress import Watch
 from veridical.explainers import AttentionMixture
 from veridical.simulation import ScaffoldPlan
@@ -168,6 +168,16 @@ def test_killed_in_any_pass_it_goes_on_to_the_last_digit(classifier, lessons, tm
     one, other = ([*doing.student.weights, *doing.parameters] for doing in (at_once, again))
     assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
     shutil.rmtree(tmp_path / "other")
+
+
+@pytest.mark.parametrize("value", [0.0, float("nan")])
+def test_an_explainer_that_looks_at_nothing_is_refused(classifier, lessons, value):
+    student = new_student(classifier, [each.example for each in lessons[0]], PLAN)
+    doing = Scaffold(student, AttentionMixture(layers=2, heads=4, weighing="none").mixture, PLAN)
+    doing.check_weights()
+    doing.mixture.phi.data.fill_(value)
+    with pytest.raises(ModelError, match="no attention head or gradient has any weight left"):
+        doing.check_weights()
 
 
 def test_too_few_examples_and_a_model_that_says_one_thing_are_refused(classifier, lessons):

@@ -10,6 +10,8 @@ from veridical.metrics import METRICS
 from veridical.studies import STUDIES
 from veridical.studies.distillations import BLACK_BOX
 from veridical.studies.reproduction import reproduce
+from veridical.studies.results import results_of
+from veridical.studies.runs import SeedRun
 from veridical.studies.scaffolds import IN_USE, NEW, OWN, PLAUSIBLE, POOL, RIGHT, plausible_heads
 from veridical.studies.smat import SMAT
 
@@ -67,6 +69,17 @@ def test_a_head_alone_is_as_plausible_as_its_explainer(trained):
     judged = audit(classifier, examples, [explainer], "rationale-auc", timed=0)
     name = next(each.name for each in judged.methods if each.name.startswith("attention-mixture"))
     assert float(found[5]) == pytest.approx(judged.values("rationale-auc", name).mean(), abs=1e-6)
+
+
+def test_quartiles_over_seeds_are_those_of_the_paper():
+    runs = [
+        SeedRun("d", "d", "none", "none", seed, figures={("x", ""): [value]})
+        for seed, value in enumerate((81.2, 83.4, 82.5, 80.9, 84.0))
+    ]
+    [found] = results_of(SMAT, "smoke", runs).lines
+    assert found.quartiles == pytest.approx((81.2, 82.5, 83.4))
+    [found] = results_of(SMAT, "smoke", runs[:3]).lines
+    assert found.quartiles is None
 
 
 def test_the_study_names_things_that_exist():

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, distributed
 
-from veridical.core.errors import InputError
+from veridical.core.errors import InputError, ModelError
 from veridical.core.progress import Watch
 from veridical.models import Batch
 from veridical.models.weights import read_weights, write_weights
@@ -119,6 +119,7 @@ class Scaffold:
         middle = time.perf_counter()
         if learns:
             self.outer.step(self.hypergradient(batch, said, sources, outer))
+            self.check_weights()
         ended = time.perf_counter()
         self.seconds["student"] += middle - began
         self.seconds["explainer"] += ended - middle
@@ -210,6 +211,16 @@ class Scaffold:
 
     def _shares(self, sources: Tensor, batch: Batch) -> Tensor:
         return shares(self.mixture(sources), batch.rows)
+
+    def check_weights(self) -> None:
+        """Refuse an explainer that looks at nothing any more, as one whose weights are no numbers or all 0."""
+        with torch.no_grad():
+            weights = self.mixture.weights()
+        if not (torch.isfinite(weights).all() and weights.any()):
+            raise ModelError(
+                "no attention head or gradient has any weight left, so the explainer explains nothing",
+                remedy="Take a lower --outer-rate, or another --weighing: sparsemax always leaves one.",
+            )
 
     def _mean(self, own: Sequence[Tensor]) -> Sequence[Tensor]:
         return over_processes(own)
