@@ -17,8 +17,9 @@ from veridical.explainers import AttentionMixture
 from veridical.models import Classifier
 from veridical.models.new import start
 from veridical.simulation import ScaffoldPlan
+from veridical.simulation.lessons import Lesson
 from veridical.simulation.scaffold import Scaffold
-from veridical.simulation.students import Lesson, new_student
+from veridical.simulation.students import new_student
 
 PLAN = ScaffoldPlan(student="embedded")
 PLAIN, BILEVEL = "plain", "bilevel"

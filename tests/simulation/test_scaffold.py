@@ -11,10 +11,11 @@ from veridical.core.errors import CancelledError, InputError, ModelError
 from veridical.core.progress import Watch
 from veridical.explainers import AttentionMixture
 from veridical.simulation import ScaffoldPlan
-from veridical.simulation.hypergradient import hypergradient, stepped
+from veridical.simulation.hypergradient import OuterAdam, hypergradient, stepped
+from veridical.simulation.lessons import Lesson, divergence
 from veridical.simulation.mixtures import Mixture
-from veridical.simulation.scaffold import OuterAdam, Scaffold
-from veridical.simulation.students import Lesson, divergence, new_student
+from veridical.simulation.scaffold import Scaffold
+from veridical.simulation.students import new_student
 
 PLAN = ScaffoldPlan(rate=0.05, batch_size=8, epochs=3, patience=3, outer_rate=1e-2)
 

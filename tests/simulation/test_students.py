@@ -9,17 +9,17 @@ from veridical import Classifier, load_data
 from veridical.core.errors import InputError, UnsupportedError
 from veridical.core.values import Example
 from veridical.simulation import StudentPlan
-from veridical.simulation.students import (
+from veridical.simulation.lessons import (
     Lesson,
     agreement,
     batches,
     divergence,
-    new_student,
     padded_units,
     simulability,
-    teach,
     to_unit_shares,
 )
+from veridical.simulation.school import teach
+from veridical.simulation.students import new_student
 from veridical.testing import image_classifier, pair_classifier, text_classifier
 from veridical.testing.samples import multi_label_classifier
 

@@ -17,8 +17,9 @@ from veridical.masking import Engine
 from veridical.metrics.base import CorpusJudge, CorpusMetric, Measured, check_pairs
 from veridical.models import Classifier, Task
 from veridical.simulation import StudentPlan
+from veridical.simulation.lessons import Lesson, said_by, simulability
 from veridical.simulation.plans import AS_BEGUN
-from veridical.simulation.students import Lesson, School, said_by, simulability
+from veridical.simulation.school import School
 
 
 @dataclass(frozen=True)

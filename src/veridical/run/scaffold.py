@@ -28,8 +28,9 @@ from veridical.run.folder import RunFolder, is_main
 from veridical.run.handle import Model, ModelHandle, versions
 from veridical.run.train import test_of
 from veridical.simulation import ScaffoldPlan
+from veridical.simulation.lessons import Lesson, agreement, said_by
 from veridical.simulation.scaffold import Scaffold
-from veridical.simulation.students import Lesson, agreement, new_student, said_by
+from veridical.simulation.students import new_student
 from veridical.training.processes import leave_at_exit, processes_started
 
 _STATE = "unfinished"

@@ -14,44 +14,14 @@ from veridical.core.errors import InputError, ModelError
 from veridical.core.progress import Watch
 from veridical.models import Batch
 from veridical.models.weights import read_weights, write_weights
-from veridical.simulation.hypergradient import hypergradient
+from veridical.simulation.hypergradient import OuterAdam, hypergradient, over_processes
+from veridical.simulation.lessons import Lesson, agreement, batches
 from veridical.simulation.mixtures import Mixture, shares
 from veridical.simulation.plans import ScaffoldPlan, StudentPlan
-from veridical.simulation.students import (
-    Lesson,
-    Student,
-    agreement,
-    batches,
-)
+from veridical.simulation.students import Student
 
 _OUTER_SEED = 7_919
 """Outer batches come in another order than those of the student."""
-
-
-class OuterAdam:
-    """Adam with its small number inside the root, without decay: tiny gradients take tiny steps.
-
-    Usual Adam takes a full step for a gradient of 1e-5; this one a tenth of it, and of one of 1e-3 nearly a full one.
-    """
-
-    def __init__(self, parameters: Sequence[Tensor], rate: float, root: float, clip: float) -> None:
-        self.parameters, self.rate, self.root, self.clip = list(parameters), rate, root, clip
-        self.moments = [torch.zeros_like(each) for each in self.parameters]
-        self.squares = [torch.zeros_like(each) for each in self.parameters]
-        self.steps = 0
-
-    def step(self, gradients: Sequence[Tensor]) -> None:
-        """Take a step against some gradients, cut to a length of `clip` together."""
-        self.steps += 1
-        length = torch.stack([each.square().sum() for each in gradients]).sum().sqrt()
-        shrink = (self.clip / length.clamp(min=self.clip)).item()
-        with torch.no_grad():
-            for own, moment, square, given in zip(self.parameters, self.moments, self.squares, gradients, strict=True):
-                gradient = shrink * given
-                moment.mul_(0.9).add_(gradient, alpha=0.1)
-                square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
-                mean, scale = moment / (1 - 0.9**self.steps), square / (1 - 0.999**self.steps)
-                own.sub_(self.rate * mean / (scale + self.root).sqrt())
 
 
 @dataclass
@@ -245,16 +215,6 @@ def check_enough(lessons: Sequence[Lesson], outer: Sequence[Lesson], plan: Stude
             "the model says the same of all examples, so there is nothing to simulate",
             remedy="Give examples of several classes, or look at the model: `veridical predict`.",
         )
-
-
-def over_processes(own: Sequence[Tensor]) -> Sequence[Tensor]:
-    """The mean of tensors over all processes that train together; one on its own has its own."""
-    if not distributed.is_initialized() or distributed.get_world_size() == 1:
-        return own
-    flat = torch.cat([each.reshape(-1) for each in own])
-    distributed.all_reduce(flat)
-    parts = torch.split(flat / distributed.get_world_size(), [each.numel() for each in own])
-    return [part.view_as(each) for part, each in zip(parts, own, strict=True)]
 
 
 def _own(lessons: Sequence[Lesson]) -> Sequence[Lesson]:

@@ -26,7 +26,8 @@ from veridical.run.explain import explain_to_file
 from veridical.run.scaffold import Taught, scaffold
 from veridical.run.train import train
 from veridical.simulation import ScaffoldPlan, StudentPlan
-from veridical.simulation.students import Lesson, School, agreement, said_by, simulability
+from veridical.simulation.lessons import Lesson, agreement, said_by, simulability
+from veridical.simulation.school import School
 from veridical.studies.choice import audit_folder
 from veridical.studies.distillations import BLACK_BOX
 from veridical.studies.runs import Figures, Judged, SeedRun, judged_in
