@@ -21,6 +21,7 @@ from veridical.studies import STUDIES, Figure, Look, Preset, Sizes, Study, Study
 from veridical.studies.distillations import DistillationStudy
 from veridical.studies.reproduction import reproduce
 from veridical.studies.runs import read_runs, write_runs
+from veridical.studies.scc import SCC
 from veridical.studies.study import LAYER, data_of
 from veridical.studies.tables import as_json, markdown
 from veridical.studies.trainings import StudyRuns
@@ -330,6 +331,32 @@ def test_a_seed_that_is_not_whole_is_done_again(done, tmp_path):
     assert (tmp_path / "elsewhere" / "planted" / "plain" / "seed-1" / "model" / "run.json").exists()
     for variant in SMALL.variants:
         assert line(again, variant, "decision-flip").mean == pytest.approx(line(found, variant, "decision-flip").mean)
+
+
+def test_of_a_seed_that_is_not_whole_no_more_is_done_again_than_is_needed(done, tmp_path):
+    folder, found = done
+    (tmp_path / "tables").mkdir()
+    whole, told = folder.parent / "tables" / "small-smoke.parquet", reproduction._told(SMALL, "smoke")
+    last = list(SMALL.variants)[-1]
+    lost = [last, f"{SMALL.bases_of(last)[0]}, as sure as {last}"]
+    runs = [run for run in read_runs(whole, told) if run.seed == 0 or run.variant not in lost]
+    write_runs(tmp_path / "tables" / whole.name, told, runs)
+    again = reproduce(SMALL, "smoke", tmp_path / "elsewhere", tables=tmp_path / "tables")
+    assert again.missing == ()
+    place = tmp_path / "elsewhere" / "planted"
+    trained = {each.name for each in place.iterdir() if list(each.glob("**/seed-1/model/run.json"))}
+    assert trained == {last, *SMALL.needed_by(last)}
+    assert trained < set(SMALL.variants)
+    for variant in SMALL.variants:
+        assert line(again, variant, "decision-flip").mean == pytest.approx(line(found, variant, "decision-flip").mean)
+
+
+def test_a_variant_needs_what_it_begins_with_is_compared_with_and_judged_by():
+    assert SCC.needed_by("base") == set()
+    assert SCC.needed_by("simcse") == set()
+    assert SCC.needed_by("l2x") == {"evaluator"}
+    assert SCC.needed_by("scc") == {"evaluator", "base"}  # made as sure as it
+    assert SCC.needed_by("base-longer") == {"base"}
 
 
 def test_numbers_that_are_not_reached_again_are_not_lost(done):

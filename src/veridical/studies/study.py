@@ -191,6 +191,16 @@ class Study:
         """What a variant is compared with; nothing for the first."""
         return () if variant == self.first else self.variants[variant].against or (self.first,)
 
+    def needed_by(self, variant: str) -> set[str]:
+        """The variants whose models of the same seed have to be there before this one is trained and looked at."""
+        asked = self.variants[variant]
+        first = {asked.after} if asked.after else set()
+        as_sure = set(self.bases_of(variant)[:1]) if asked.matched else set()
+        looks = [look for look in self.looks.values() if asked.layer or not look.is_of_layers]
+        named = {name for look in looks for name in self.variants if f"{{{name}}}" in look.metrics}
+        direct = first | as_sure | named - {variant}
+        return direct.union(*(self.needed_by(each) for each in direct))
+
     def in_size(self, size: str) -> Study:
         """The study as it is done in one of its sizes."""
         return replace(self, variants={**self.variants, **self.presets[size].variants})

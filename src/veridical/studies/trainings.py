@@ -82,25 +82,34 @@ class StudyRuns:
         data = data_of(data_set, self.folder / data_set.name / "data")
         objectives, done = self._known_objectives(data_set), defaultdict[str, list[_Model]](list)
         for seed in self.preset.seeds:
-            if kept := self._kept(data_set, seed):
-                yield kept
-                continue
+            kept = self._kept(data_set, seed)
             for variant in self.study.variants_on(data_set):
+                if variant in kept:
+                    yield kept[variant]
+                    continue
                 if variant not in objectives:
                     objectives[variant] = self._tuned(data_set, data, variant)
                 begins = self._begins(data_set, variant, done)
                 done[variant].append(self._train(data_set, data, variant, objectives[variant], seed, begins))
                 yield list(self._looked_at(data_set, data, variant, done))
 
-    def _kept(self, data_set: StudyData, seed: int) -> Sequence[SeedRun]:
-        """The numbers of a seed that were measured elsewhere, if all are there and its models are not here.
+    def _kept(self, data_set: StudyData, seed: int) -> Mapping[str, Sequence[SeedRun]]:
+        """The numbers of a seed that were measured elsewhere, by variant; without those whose models are needed again.
 
-        Where the models are here, everything is found again in their folders, with what needs their explanations.
+        Where models are here, everything is found again in their folders, with what needs their explanations.
         """
-        found = [run for run in self.known if (run.data_set, run.seed) == (data_set.name, seed)]
-        whole = {run.variant for run in found} >= set(self.study.variants_on(data_set))
-        here = any((self.folder / data_set.name).glob(f"**/seed-{seed}/model/run.json"))
-        return found if whole and not here else ()
+        if any((self.folder / data_set.name).glob(f"**/seed-{seed}/model/run.json")):
+            return {}
+        variants = self.study.variants_on(data_set)
+        # A model that was made as sure as that of a variant is measured with it, under a name of its own.
+        owner = {as_sure_as(base, name): name for name in variants for base in self.study.bases_of(name)[:1]}
+        found = defaultdict[str, list[SeedRun]](list)
+        for run in self.known:
+            if (run.data_set, run.seed) == (data_set.name, seed):
+                found[owner.get(run.variant, run.variant)].append(run)
+        missing = [each for each in variants if not found[each]]
+        again = {needed for each in missing for needed in self.study.needed_by(each)}
+        return {variant: runs for variant, runs in found.items() if runs and variant not in again}
 
     def _known_objectives(self, data_set: StudyData) -> dict[str, str]:
         """What variants were tuned to before."""
