@@ -203,7 +203,7 @@ class MaskTraining(Objective):
         """What becomes of what enters the first layer when words are kept as far as a mask [R, T] says."""
 
         def enter(states: Tensor) -> Tensor:
-            kept = mask.to(states).masked_fill(~words.to(states.device), 1.0)[..., None]
+            kept = kept_of(states, mask, words).to(states)
             return states * kept if self.absent is None else states * kept + (1 - kept) * self.absent.to(states)
 
         return enter
@@ -262,6 +262,15 @@ def _figures(classifier: Classifier, logits: Tensor, gold: Tensor) -> dict[str, 
         return found
     right = (classifier.chosen(logits) == gold.bool()).all(1) if gold.dim() == 2 else logits.argmax(1) == gold
     return {**found, MASKED_ACCURACY: float(right.float().mean())}
+
+
+def kept_of(states: Tensor, mask: Tensor, words: Tensor) -> Tensor:
+    """How much of each position of states [R, T', d] a mask [R, T] keeps, [R, T', 1]: all of what is no word.
+
+    Longformer pads what enters its first layer to whole windows, and shows its states without that padding.
+    """
+    kept = mask.to(states.device).masked_fill(~words.to(states.device), 1.0)
+    return functional.pad(kept, (0, states.shape[1] - kept.shape[1]), value=1.0)[..., None]
 
 
 def mean_of_words(case: Case, values: Tensor, words: Tensor) -> Tensor:
