@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from veridical.audits.plan import plan
+from veridical.audits.plan import methods_of, plan
 from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.values import Example
 from veridical.data import load
@@ -492,8 +492,41 @@ def test_a_layer_that_the_model_does_not_have(run, trained):
 
 
 def test_a_layer_keeps_the_options_that_it_was_trained_with(run):
-    with pytest.raises(UsageError, match="the options of scc are those that it was trained with"):
+    with pytest.raises(UsageError, match=r"scc has its option 'width' already.*Only these can be given: pieces\."):
         explain(Classifier.load(run), ["good"], "scc(width=7)")
+
+
+def test_a_message_lists_what_can_be_given_and_nothing_else():
+    with pytest.raises(UsageError, match=r"unknown option of iba 'lam'.*There are: pieces, score\.$"):
+        EXPLAINERS.create("iba(lam=true)")
+
+
+def test_how_pieces_make_a_word_can_be_said_of_a_layer_that_has_learned(run):
+    """By its name or its folder: the sum of pieces is their mean times their number."""
+    classifier, text = Classifier.load(run), ["unbelievably good"]
+    pieces = (classifier.encode([Example("0", {"text": text[0]})]).rows.unit_of == 0).sum().item()
+    assert pieces > 1
+    mean = explain(classifier, text, "scc")[0]
+    for method in ("scc(pieces=sum)", f"{classifier.learned['scc']}(pieces=sum)"):
+        total = explain(classifier, text, method)[0]
+        assert total.scores[0] == pytest.approx(mean.scores[0] * pieces)
+        assert total.spec["method"] == {**mean.spec["method"], "pieces": "sum"}
+    both = plan(
+        classifier, load(f"{DATA}:test").examples[:3], methods_of("scc, scc(pieces=sum)")[0], [METRICS.create("aopc")]
+    )
+    assert {"scc", "scc(pieces=sum)"} < both.methods.keys()
+
+
+def test_what_iba_tells_of_a_word():
+    classifier, examples = text_classifier()
+    network = IBALayer(seed=3)
+    case = Case.bind(classifier, examples)
+    nats, kept = (IBALayer(seed=3, score=each).scores(case).values for each in ("nats", "kept"))
+    assert (kept[case.live] < 1).all()
+    assert (nats[case.live] > 1).all()
+    with torch.no_grad():
+        shares = network.logits(classifier.run(case.batch.rows, hidden=True).hidden).sigmoid()
+    torch.testing.assert_close(kept, case.to_units(shares, "mean") * case.live)
 
 
 def test_rare_words_are_drawn_while_a_model_runs_in_bfloat16():

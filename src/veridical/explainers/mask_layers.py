@@ -47,6 +47,7 @@ class MaskLayer(Learned, Explainer):
         False, "Read states at mean 0 and deviation 1, for models that do so themselves at the start of each layer."
     )
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.HIDDEN})
+    adjustable: ClassVar[tuple[str, ...]] = ("pieces",)
     learned_by: ClassVar[str] = "veridical train --objective {name}"
     cost: ClassVar[str] = "a small network; its states are those of the prediction"
     weakness: ClassVar[str] = _WEAKNESS
