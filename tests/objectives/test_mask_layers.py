@@ -186,6 +186,7 @@ def test_gradients_reach_the_layer_and_the_model(written):
 
 def test_gradients_spare_what_is_frozen():
     classifier, examples = text_classifier()
+    classifier.has_new_head = False
     frozen = {f"model.{name}" for name in MODEL if name.startswith(EMBEDDINGS)}
     # With the plain loss of whole texts, and layers that read hidden states, there are other ways to the embeddings.
     for written in ("vmask(freeze=true)", "vmask(freeze=true, ce_full=1.0, every_layer=true, contrast=0.1)"):

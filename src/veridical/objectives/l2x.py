@@ -20,7 +20,7 @@ from veridical.models import Classifier, Rows
 from veridical.models.classifier import average_windows
 from veridical.models.transformer import Transformer
 from veridical.objectives.base import plain_loss
-from veridical.objectives.mask_layers import MASKED_LOSS, MaskObjective, MaskTraining, gumbel, some_of
+from veridical.objectives.mask_layers import MASKED_LOSS, MaskObjective, MaskTraining, gumbel, require_finished, some_of
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,8 @@ class L2X(MaskObjective):
     def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> L2XTraining:
         if self.mode == "joint":
             return L2XTraining(self, layer)
-        assert isinstance(classifier, Transformer)
-        if classifier.has_new_head:
-            raise UsageError(
-                "l2x(mode=posthoc) explains a model that was trained before, and this one has a new head",
-                remedy="Train it first, and name its folder: --model runs/base.",
-            )
-        return PostHocL2X(self, layer, predictor=deepcopy(classifier.model))
+        finished = require_finished(classifier, "l2x(mode=posthoc)", "explains")
+        return PostHocL2X(self, layer, predictor=deepcopy(finished.model))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from veridical.core.component import Count, Positive, Seed, Weight, option
+from veridical.core.errors import UsageError
 from veridical.core.values import Example
 from veridical.explainers import Explainer
 from veridical.explainers.iba import Usual
@@ -18,6 +19,7 @@ from veridical.explainers.mask_layers import MaskLayer
 from veridical.masking import Case, Engine
 from veridical.models import Ability, Classifier, Output, Rows
 from veridical.models.classifier import average_windows
+from veridical.models.transformer import Transformer
 from veridical.objectives.base import CrossEntropy, Objective, plain_loss
 from veridical.objectives.contrast import Reduction, alike_labels, contrastive, three_anchors
 from veridical.objectives.portion import mean_over_examples
@@ -253,6 +255,17 @@ class MaskTraining(Objective):
         gold = case.gold[case.batch.rows.owner]  # windows of a long text are of its class, too
         belong = three_anchors(alike_labels(gold.to(vectors[0].device)), background=len(vectors) == 3)
         return contrastive(torch.cat(vectors), belong, temperature, normalise, reduction)
+
+
+def require_finished(classifier: Classifier, asker: str, why: str) -> Transformer:
+    """The model, if it was trained before; one that begins with a new head is refused."""
+    assert isinstance(classifier, Transformer)
+    if classifier.has_new_head:
+        raise UsageError(
+            f"{asker} {why} a model that was trained before, and this one has a new head",
+            remedy="Train it first, and name its folder: --model runs/base.",
+        )
+    return classifier
 
 
 def _figures(classifier: Classifier, logits: Tensor, gold: Tensor) -> dict[str, float]:
