@@ -37,6 +37,10 @@ class IBA(MaskObjective):
     def layer(self, size: int, states: int) -> MaskLayer:
         return IBALayer(size, states, self.width, seed=self.seed)
 
+    def with_layer(self, layer: MaskLayer) -> IBATraining:
+        assert isinstance(layer, IBALayer)
+        return IBATraining(self, layer)
+
     def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> IBATraining:
         assert isinstance(layer, IBALayer)
         network = layer.network
@@ -44,7 +48,7 @@ class IBA(MaskObjective):
         usual = Usual.of(classifier, examples[:LOOKED_AT])
         network.mean.copy_(usual.mean)
         network.spread.copy_(usual.spread)
-        return IBATraining(self, layer)
+        return self.with_layer(layer)
 
 
 @dataclass(frozen=True)

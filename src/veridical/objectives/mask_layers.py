@@ -100,19 +100,24 @@ class MaskObjective(Objective):
         """A new layer for a model with so many states of so many numbers."""
         raise NotImplementedError
 
-    def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> MaskTraining:
-        """The objective with its layer."""
+    def with_layer(self, layer: MaskLayer) -> MaskTraining:
+        """The objective with its layer, which may have been trained already."""
         raise NotImplementedError
+
+    def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> MaskTraining:
+        """The objective with a new layer, for a model and its training data."""
+        return self.with_layer(layer)
 
     def prepared(self, classifier: Classifier, examples: Sequence[Example]) -> MaskTraining:
         shown = classifier.forward(classifier.encode(examples[:1]), hidden=True).hidden
         assert shown is not None
         # States that nobody norms grow in training, until every mask is 1 and the sparse loss has no gradient left.
         layer = replace(self.layer(shown[0].shape[-1], len(shown)), normalise=classifier.norms_first)
-        found = self.of(layer, classifier, examples)
-        # A layer that norms first sees the direction of a vector only. By a mask it changes from all to nothing at 0,
-        # where its gradient has no bound and drowns every other; so masked words get the usual vector there.
-        return replace(found, absent=Usual.of(classifier, examples[:LOOKED_AT]).mean) if layer.normalise else found
+        if layer.normalise:
+            # A layer that norms first sees the direction of a vector only. By a mask it changes from all to nothing at
+            # 0, where its gradient has no bound and drowns every other; so masked words get the usual vector there.
+            layer.stand_in(Usual.of(classifier, examples[:LOOKED_AT]).mean)
+        return self.of(layer, classifier, examples)
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         return self.prepared(case.classifier, case.batch.examples)(case)
@@ -149,12 +154,11 @@ class Clock:
 
 @dataclass(frozen=True)
 class MaskTraining(Objective):
-    """An objective with the layer that is trained; `absent` [d] stands for what is masked, and without it nothing."""
+    """An objective with the layer that is trained."""
 
     settings: MaskObjective
     layer: MaskLayer
     clock: Clock = field(default_factory=Clock)
-    absent: Tensor | None = None
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -206,7 +210,8 @@ class MaskTraining(Objective):
 
         def enter(states: Tensor) -> Tensor:
             kept = kept_of(states, mask, words).to(states)
-            return states * kept if self.absent is None else states * kept + (1 - kept) * self.absent.to(states)
+            absent = self.layer.absent
+            return states * kept if absent is None else states * kept + (1 - kept) * absent.to(states)
 
         return enter
 

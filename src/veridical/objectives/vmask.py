@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -54,12 +54,15 @@ class VMask(DrawnMask):
     def layer(self, size: int, states: int) -> MaskLayer:
         return VMaskLayer(size, states, self.width, seed=self.seed, every_layer=self.every_layer)
 
+    def with_layer(self, layer: MaskLayer) -> VMaskTraining:
+        return VMaskTraining(self, layer)
+
     def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> VMaskTraining:
         if not self.freeze:
-            return VMaskTraining(self, layer)
+            return self.with_layer(layer)
         # Embeddings of a new model are random, and would stay so.
         finished = require_finished(classifier, "vmask(freeze=true)", "leaves the embeddings as they are, of")
-        return VMaskTraining(self, layer, frozen=making_embeddings(finished, examples))
+        return replace(self.with_layer(layer), frozen=making_embeddings(finished, examples))
 
 
 def making_embeddings(classifier: Classifier, examples: Sequence[Example]) -> frozenset[str]:
