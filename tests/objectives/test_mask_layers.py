@@ -311,18 +311,13 @@ def keywords(count, seed):
     return [each for each, _ in made], torch.tensor([place for _, place in made])
 
 
-@pytest.mark.slow
-def test_scc_finds_the_keyword_and_nothing_else(monkeypatch):
-    monkeypatch.setattr("veridical.models.new._HIDDEN", 32)
+def by_scc(seed):
+    """A model and its layer after 200 steps on texts with keywords, at one rate, and the texts that test it."""
     (examples, _), (unseen, places) = keywords(2000, 0), keywords(200, 1)
-    # The seed matters: from others, training ends where one class is told by what is missing, and its keyword hardly
-    # stands out.
-    classifier = start("tiny", examples, ("a", "b"), seed=2)
+    classifier = start("tiny", examples, ("a", "b"), seed=seed)
     trainee = Trainee(classifier, prepare(SCC(), classifier, examples))
-    # The layer is faster than the model: with one rate for both it is still on its way after 200 steps.
-    groups = [{"params": trainee.model.parameters()}, {"params": trainee.parts.parameters(), "lr": 1.5e-3}]
-    optimiser, chance = torch.optim.AdamW(groups, lr=1e-3), random.Random(2)
-    torch.manual_seed(2)
+    optimiser, chance = torch.optim.AdamW(trainee.parameters(), lr=1e-3), random.Random(seed)
+    torch.manual_seed(seed)
     trainee.train()
     for at in range(200):
         tell_epoch(trainee.objective, at // 20, 10)
@@ -331,14 +326,32 @@ def test_scc_finds_the_keyword_and_nothing_else(monkeypatch):
         optimiser.step()
     trainee.eval()
     case = Case.bind(classifier, unseen)
-    kept = trainee.objective.layer.scores(case).values  # [B, 20]
+    return case, trainee.objective.layer.scores(case).values, places
+
+
+def finds_the_keyword_and_nothing_else(seed):
+    """Whether a training from a seed meets all that is asked of it."""
+    case, kept, places = by_scc(seed)
     at_keyword = kept.gather(1, places[:, None])[:, 0]
-    assert (kept.argmax(1) == places).float().mean() > 0.95
-    assert (kept.sum() - at_keyword.sum()) / (19 * len(unseen)) < 0.05
-    # Not of both classes: one may be told by what is missing.
-    assert max(at_keyword[::2].mean(), at_keyword[1::2].mean()) > 0.9
-    assert METRICS.create("post-hoc-accuracy(words=1)")(case, kept).values.mean() > 0.95
-    assert (case.output.logits.argmax(1) == case.gold).float().mean() > 0.95
+    met = {
+        "comes first": (kept.argmax(1) == places).float().mean() > 0.95,
+        "stands alone": (kept.sum() - at_keyword.sum()) / (19 * len(case)) < 0.05,
+        # Not of both classes: one may be told by what is missing.
+        "is sure": max(at_keyword[::2].mean(), at_keyword[1::2].mean()) > 0.9,
+        "is enough": METRICS.create("post-hoc-accuracy(words=1)")(case, kept).values.mean() > 0.95,
+        "decides": (case.output.logits.argmax(1) == case.gold).float().mean() > 0.95,
+    }
+    return all(met.values())
+
+
+@pytest.mark.slow
+def test_scc_finds_the_keyword_and_nothing_else(monkeypatch):
+    """From most seeds. From some, as from 1, the layer masks all words before the model has found the keywords.
+
+    A rate of 1.5e-3 for the layer, half as high again as that of the model, fails from more seeds and not from fewer.
+    """
+    monkeypatch.setattr("veridical.models.new._HIDDEN", 32)
+    assert sum(map(finds_the_keyword_and_nothing_else, range(4))) >= 3
 
 
 DATA = "planted(train=400, length=8, seed=1)"
