@@ -346,12 +346,13 @@ def finds_the_keyword_and_nothing_else(seed):
 
 @pytest.mark.slow
 def test_scc_finds_the_keyword_and_nothing_else(monkeypatch):
-    """From most seeds. From some, as from 1, the layer masks all words before the model has found the keywords.
+    """From most seeds: measured, from four of these five, and from 1 all words were masked and little was learned.
 
-    A rate of 1.5e-3 for the layer, half as high again as that of the model, fails from more seeds and not from fewer.
+    With a rate of 1.5e-3 for the layer, from 0 and 1 one class was told by what is missing, and its keyword was not the
+    first.
     """
     monkeypatch.setattr("veridical.models.new._HIDDEN", 32)
-    assert sum(map(finds_the_keyword_and_nothing_else, range(4))) >= 3
+    assert sum(map(finds_the_keyword_and_nothing_else, range(5))) >= 3
 
 
 DATA = "planted(train=400, length=8, seed=1)"
