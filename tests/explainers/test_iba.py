@@ -133,3 +133,13 @@ def test_only_the_bottleneck_learns():
         assert torch.equal(old, new)
         assert new.grad is None
         assert new.requires_grad
+
+
+def test_the_share_of_a_word_that_is_kept():
+    """It begins with a logit of 5, which keeps nearly everything, and falls from there."""
+    classifier, examples = text_classifier()
+    case = Case.bind(classifier, examples)
+    found = IBAPerSample(score="kept", steps=3, copies=2).scores(case).values
+    assert (found[case.live] > 0).all()
+    assert (found[case.live] < torch.tensor(5.0).sigmoid()).all()
+    assert (found[~case.live] == 0).all()

@@ -13,11 +13,12 @@ from veridical.masking import Case
 from veridical.models import Classifier
 from veridical.models.new import start
 from veridical.objectives import IBA, L2X, OBJECTIVES, SimCSE, VMask
-from veridical.objectives.base import Sum, best_by, forward, frozen_by, prepare
+from veridical.objectives.base import Sum, best_by, forward, frozen_by, notes_of, prepare
 from veridical.objectives.contrast import two_views
 from veridical.objectives.mask_layers import MaskTraining
 from veridical.objectives.vmask import making_embeddings
 from veridical.run.explain import explain
+from veridical.run.inventory import objectives
 from veridical.run.train import train
 from veridical.testing import (
     check_objective,
@@ -62,7 +63,18 @@ def test_the_presets_of_vmask():
 
 @pytest.mark.parametrize("preset", ["ref_code", "e-varm"])
 def test_presets_keep_the_contract(preset):
-    check_objective(OBJECTIVES.create(f"vmask(preset={preset})"))
+    check_objective(OBJECTIVES.create(f"vmask(preset={preset})"), lambda: finished(text_classifier))
+
+
+@pytest.mark.parametrize("model", ["tiny", "embedded"])
+def test_embeddings_that_nobody_has_trained_are_not_frozen(model, tmp_path):
+    with pytest.raises(UsageError, match=r"a model that was trained before, and this one has a new head.*--model"):
+        train(DATA, tmp_path, model=model, objective="vmask(preset=ref_code)", schedule=QUICK)
+
+
+def test_what_a_preset_cannot_set_is_said_where_it_is_listed():
+    (told,) = [row for row in objectives() if row["name"] == "vmask"]
+    assert "--clip 10 --warmup 0" in told["more"]
 
 
 EMBEDDINGS = {
@@ -118,6 +130,7 @@ def test_a_trained_classifier_is_trained_further(trained, tmp_path):
 
 def test_a_sum_freezes_and_is_kept_as_its_parts_say():
     classifier, examples = text_classifier()
+    classifier.has_new_head = False
     ready = prepare(OBJECTIVES.create("cross-entropy + vmask(preset=ref_code)"), classifier, examples)
     assert isinstance(ready, Sum)
     assert frozen_by(ready) == making_embeddings(classifier, examples)
@@ -227,6 +240,23 @@ def test_an_encoder_to_begin_with(tmp_path):
     schedule = Schedule(epochs=5, checks=1, batch_size=16)
     done = train(DATA, tmp_path / "model", model=str(tmp_path / "simcse"), schedule=schedule)
     assert done.test["accuracy"] > 0.8
+
+
+@pytest.mark.parametrize("written", ["simcse", "simcse(plain=0)", "simcse + regex"])
+def test_a_model_without_dropout_is_told_of_before_training(written, tmp_path):
+    classifier, examples = text_classifier()
+    told = [
+        note for note in notes_of(prepare(OBJECTIVES.create(written), classifier, examples)) if "no dropout" in note
+    ]
+    assert len(told) == 1
+    begun = Classifier.load(dropping(tmp_path))
+    assert not notes_of(prepare(OBJECTIVES.create(written), begun, examples))
+    assert not notes_of(prepare(OBJECTIVES.create("scc"), classifier, examples))
+
+
+def test_a_note_of_an_objective_is_among_those_of_the_run(tmp_path):
+    done = train("planted(train=16, length=8)", tmp_path, model="tiny", objective="simcse", schedule=QUICK)
+    assert [note for note in done.notes if "no dropout" in note]
 
 
 def test_views_go_through_a_projection():

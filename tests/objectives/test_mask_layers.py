@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from veridical.audits.plan import plan
+from veridical.audits.plan import methods_of, plan
 from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.values import Example
 from veridical.data import load
@@ -140,13 +141,22 @@ def test_texts_pairs_and_images(name, sample):
     assert (found[~live] == 0).all()
 
 
-@pytest.mark.parametrize("kind", [each for each in ("roberta", "distilbert", "electra") if each in FAMILIES])
-@pytest.mark.parametrize("name", NAMES)
-def test_other_encoders(kind, name):
+@pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.parametrize("written", [*NAMES, "vmask(preset=e-varm)", "l2x(mode=posthoc)", "simcse"])
+def test_other_encoders(kind, written):
+    """Texts are no multiple of Longformer's window of 8, to which it pads what enters its first layer."""
     classifier = family(kind)
-    examples = [replace(each, label=classifier.labels[0]) for each in text_classifier()[1]]
-    terms, _ = step(OBJECTIVES.create(name), classifier, examples)
+    classifier.has_new_head = False
+    texts = ("A gorgeous movie", "The plot is dull")
+    examples = [Example(text, {"text": text}, label) for text, label in zip(texts, classifier.labels, strict=True)]
+    assert classifier.encode(examples).rows.unit_of.shape[1] % 8 or kind != "longformer"
+    terms, ready = step(OBJECTIVES.create(written), classifier, examples)
     assert all(torch.isfinite(term) for term in terms.values())
+    sum(terms.values()).backward()
+    assert all(math.isfinite(figure) for figure in ready.evaluate(classifier, examples).values())
+    for layer in ready.explainers.values():
+        case = Case.bind(classifier, examples)
+        assert (layer.scores(case).values[case.live] > 0).all()
 
 
 def reached(objective, classifier, examples):
@@ -176,6 +186,7 @@ def test_gradients_reach_the_layer_and_the_model(written):
 
 def test_gradients_spare_what_is_frozen():
     classifier, examples = text_classifier()
+    classifier.has_new_head = False
     frozen = {f"model.{name}" for name in MODEL if name.startswith(EMBEDDINGS)}
     # With the plain loss of whole texts, and layers that read hidden states, there are other ways to the embeddings.
     for written in ("vmask(freeze=true)", "vmask(freeze=true, ce_full=1.0, every_layer=true, contrast=0.1)"):
@@ -300,18 +311,13 @@ def keywords(count, seed):
     return [each for each, _ in made], torch.tensor([place for _, place in made])
 
 
-@pytest.mark.slow
-def test_scc_finds_the_keyword_and_nothing_else(monkeypatch):
-    monkeypatch.setattr("veridical.models.new._HIDDEN", 32)
+def by_scc(seed):
+    """A model and its layer after 200 steps on texts with keywords, at one rate, and the texts that test it."""
     (examples, _), (unseen, places) = keywords(2000, 0), keywords(200, 1)
-    # The seed matters: from others, training ends where one class is told by what is missing, and its keyword hardly
-    # stands out.
-    classifier = start("tiny", examples, ("a", "b"), seed=2)
+    classifier = start("tiny", examples, ("a", "b"), seed=seed)
     trainee = Trainee(classifier, prepare(SCC(), classifier, examples))
-    # The layer is faster than the model: with one rate for both it is still on its way after 200 steps.
-    groups = [{"params": trainee.model.parameters()}, {"params": trainee.parts.parameters(), "lr": 1.5e-3}]
-    optimiser, chance = torch.optim.AdamW(groups, lr=1e-3), random.Random(2)
-    torch.manual_seed(2)
+    optimiser, chance = torch.optim.AdamW(trainee.parameters(), lr=1e-3), random.Random(seed)
+    torch.manual_seed(seed)
     trainee.train()
     for at in range(200):
         tell_epoch(trainee.objective, at // 20, 10)
@@ -320,14 +326,33 @@ def test_scc_finds_the_keyword_and_nothing_else(monkeypatch):
         optimiser.step()
     trainee.eval()
     case = Case.bind(classifier, unseen)
-    kept = trainee.objective.layer.scores(case).values  # [B, 20]
+    return case, trainee.objective.layer.scores(case).values, places
+
+
+def finds_the_keyword_and_nothing_else(seed):
+    """Whether a training from a seed meets all that is asked of it."""
+    case, kept, places = by_scc(seed)
     at_keyword = kept.gather(1, places[:, None])[:, 0]
-    assert (kept.argmax(1) == places).float().mean() > 0.95
-    assert (kept.sum() - at_keyword.sum()) / (19 * len(unseen)) < 0.05
-    # Not of both classes: one may be told by what is missing.
-    assert max(at_keyword[::2].mean(), at_keyword[1::2].mean()) > 0.9
-    assert METRICS.create("post-hoc-accuracy(words=1)")(case, kept).values.mean() > 0.95
-    assert (case.output.logits.argmax(1) == case.gold).float().mean() > 0.95
+    met = {
+        "comes first": (kept.argmax(1) == places).float().mean() > 0.95,
+        "stands alone": (kept.sum() - at_keyword.sum()) / (19 * len(case)) < 0.05,
+        # Not of both classes: one may be told by what is missing.
+        "is sure": max(at_keyword[::2].mean(), at_keyword[1::2].mean()) > 0.9,
+        "is enough": METRICS.create("post-hoc-accuracy(words=1)")(case, kept).values.mean() > 0.95,
+        "decides": (case.output.logits.argmax(1) == case.gold).float().mean() > 0.95,
+    }
+    return all(met.values())
+
+
+@pytest.mark.slow
+def test_scc_finds_the_keyword_and_nothing_else(monkeypatch):
+    """From most seeds: measured, from four of these five, and from 1 all words were masked and little was learned.
+
+    With a rate of 1.5e-3 for the layer, from 0 and 1 one class was told by what is missing, and its keyword was not the
+    first.
+    """
+    monkeypatch.setattr("veridical.models.new._HIDDEN", 32)
+    assert sum(map(finds_the_keyword_and_nothing_else, range(5))) >= 3
 
 
 DATA = "planted(train=400, length=8, seed=1)"
@@ -482,8 +507,41 @@ def test_a_layer_that_the_model_does_not_have(run, trained):
 
 
 def test_a_layer_keeps_the_options_that_it_was_trained_with(run):
-    with pytest.raises(UsageError, match="the options of scc are those that it was trained with"):
+    with pytest.raises(UsageError, match=r"scc has its option 'width' already.*Only these can be given: pieces\."):
         explain(Classifier.load(run), ["good"], "scc(width=7)")
+
+
+def test_a_message_lists_what_can_be_given_and_nothing_else():
+    with pytest.raises(UsageError, match=r"unknown option of iba 'lam'.*There are: pieces, score\.$"):
+        EXPLAINERS.create("iba(lam=true)")
+
+
+def test_how_pieces_make_a_word_can_be_said_of_a_layer_that_has_learned(run):
+    """By its name or its folder: the sum of pieces is their mean times their number."""
+    classifier, text = Classifier.load(run), ["unbelievably good"]
+    pieces = (classifier.encode([Example("0", {"text": text[0]})]).rows.unit_of == 0).sum().item()
+    assert pieces > 1
+    mean = explain(classifier, text, "scc")[0]
+    for method in ("scc(pieces=sum)", f"{classifier.learned['scc']}(pieces=sum)"):
+        total = explain(classifier, text, method)[0]
+        assert total.scores[0] == pytest.approx(mean.scores[0] * pieces)
+        assert total.spec["method"] == {**mean.spec["method"], "pieces": "sum"}
+    both = plan(
+        classifier, load(f"{DATA}:test").examples[:3], methods_of("scc, scc(pieces=sum)")[0], [METRICS.create("aopc")]
+    )
+    assert {"scc", "scc(pieces=sum)"} < both.methods.keys()
+
+
+def test_what_iba_tells_of_a_word():
+    classifier, examples = text_classifier()
+    network = IBALayer(seed=3)
+    case = Case.bind(classifier, examples)
+    nats, kept = (IBALayer(seed=3, score=each).scores(case).values for each in ("nats", "kept"))
+    assert (kept[case.live] < 1).all()
+    assert (nats[case.live] > 1).all()
+    with torch.no_grad():
+        shares = network.logits(classifier.run(case.batch.rows, hidden=True).hidden).sigmoid()
+    torch.testing.assert_close(kept, case.to_units(shares, "mean") * case.live)
 
 
 def test_rare_words_are_drawn_while_a_model_runs_in_bfloat16():

@@ -485,21 +485,51 @@ def test_studies_name_things_that_exist(study):
             assert variant.layer is None or variant.layer in EXPLAINERS
             assert variant.after is None or variant.after in study.variants
     known = {LAYER, MODEL}
-    for look in study.looks.values():
-        asked = look.asked(Variant((), layer="scc"), dict.fromkeys(study.variants, "folder"))
-        known |= {EXPLAINERS.written(each) for each in methods_of(asked.methods)[0]}
-        assert metrics_of(asked.metrics)
-    main = study.looks[study.main]
-    assert main.asked(Variant(()), {}) == main  # every variant is looked at in this way
-    for preset in study.presets.values():
+    for size, preset in study.presets.items():
+        sized = study.in_size(size)
+        for look in sized.looks.values():
+            asked = look.asked(Variant((), layer="scc"), dict.fromkeys([*study.variants, "fresh"], "folder"))
+            known |= {EXPLAINERS.written(each) for each in methods_of(asked.methods)[0]}
+            assert metrics_of(asked.metrics)
+        main = sized.looks[sized.main]
+        assert main.asked(Variant(()), {}) == main  # every variant is looked at in this way
         assert preset.data_sets
         for data_set in preset.data_sets:
             for name in (data_set.data, *data_set.elsewhere.values()):
                 parse_name(name)
-            assert study.variants_on(data_set)[0] == study.first
+            names = study.variants_on(data_set)
+            assert study.first in names
+            for at, name in enumerate(names):  # what a model begins with, or is made as sure as, is there before it
+                variant = sized.variants[name]
+                assert variant.after in {None, *names[:at]}
+                assert not variant.matched or set(sized.bases_of(name)[:1]) <= set(names[:at])
             assert set(data_set.variants) <= set(study.variants)
-            assert set(data_set.documents) <= set(study.looks)
+            assert set(data_set.documents) <= set(sized.looks)
         assert len(preset.seeds) >= 2
     assert len(study.presets["cpu"].seeds) >= 3
     assert {each.variant for each in study.published} <= set(study.variants)
     assert {each.method for each in study.published} <= known
+
+
+def test_published_figures_of_scc_stand_where_they_can_be_compared():
+    known = {(each.data_set, each.variant, each.metric.partition("(")[0]): each.value for each in SCC.published}
+    assert len(known) == len(SCC.published)
+    for data_set in ("sst2", "sst2_glue"):
+        assert known[data_set, "base", "aopc"] == 0.3004
+        assert known[data_set, "scc", "post-hoc-accuracy"] == 0.8583
+    assert known["sst2_glue", "no-contrast", "post-hoc-accuracy"] == 0.7403
+    scitail = {name: known["scitail", name, "post-hoc-accuracy"] for name in ("l2x", "iba", "vmask", "scc")}
+    assert scitail == {"l2x": 0.5931, "iba": 0.5426, "vmask": 0.5893, "scc": 0.6213}
+
+
+def test_the_leak_of_fresh(tmp_path):
+    """The look at the rationales that one model cuts and another one reads, on made data."""
+    preset = SCC.presets["cpu-fresh"]
+    (data_set,) = preset.data_sets
+    made = replace(data_set, name="planted", data=DATA, sizes=None, settings={}, documents={"leaks": 12})
+    quick = replace(preset, data_sets=(made,), model="tiny", seeds=(0, 1), schedule=Schedule(epochs=1, checks=1))
+    found = reproduce(replace(SCC, presets={"quick": quick}), "quick", tmp_path)
+    leaks = [each for each in found.lines if each.metric.startswith("evaluator-leak") and each.variant == "base"]
+    assert {each.method for each in leaks} == {"attention", "random(seed=1)"}
+    assert {each.seeds for each in leaks} == {2}
+    assert {each.metric for each in leaks} == {"evaluator-leak(evaluator=evaluator, reader=fresh, eraser=delete)"}

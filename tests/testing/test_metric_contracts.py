@@ -34,8 +34,8 @@ QUICK = {
 }
 # It divides by what there is to lose, which is little for a random model that still reads the held text.
 TOLERANCES = {("sufficiency", held): 2e-5}
-# They need a folder or a file; their own tests have one.
-ELSEWHERE = {"evaluator-leak", "reference-likeness"}
+# They need a folder, a file or a layer; their own tests have one.
+ELSEWHERE = {"evaluator-leak", "masked-accuracy", "reference-likeness"}
 NAMES = [name for name in METRICS if name not in ELSEWHERE]
 PRESETS = [(name, preset) for name in NAMES for preset in getattr(METRICS[name], "presets", {})]
 

@@ -18,7 +18,8 @@ def reproduce(
         str,
         typer.Option(
             help="The size: smoke (a minute or two), cpu (one data set, hours on two cores), cpu-others (parts of "
-            "other data), full (all data, BERT; for a GPU); saloss also has cpu-targets, regex and scc have cpu-terms.",
+            "other data), full (all data, BERT; for a GPU); saloss also has cpu-targets, regex and scc have cpu-terms, "
+            "scc has cpu-images and cpu-fresh.",
             autocompletion=completion.sizes,
         ),
     ] = "cpu",

@@ -14,7 +14,7 @@ import dataclasses
 import difflib
 import math
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, is_dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -212,7 +212,7 @@ def check_options(cls: type, name: str, options: Mapping[str, Any]) -> dict[str,
     checked = {}
     for key, value in options.items():
         if key not in known:
-            raise unknown(f"option of {name}", key, known)
+            raise unknown(f"option of {name}", key, _offered(cls))
         checked[key] = _checked(name, known[key], value)
     missing = [key for key, each in known.items() if key not in checked and each.is_required]
     if missing:
@@ -220,7 +220,13 @@ def check_options(cls: type, name: str, options: Mapping[str, Any]) -> dict[str,
     return checked
 
 
-def unknown(kind: str, name: str, known: Mapping[str, Any]) -> UsageError:
+def _offered(cls: type) -> Collection[str]:
+    """The options that a person can give: what has to learn before it is of use was built by the others."""
+    learns = getattr(cls, "learned_by", "")
+    return getattr(cls, "adjustable", ()) if learns else options_of(cls)
+
+
+def unknown(kind: str, name: str, known: Collection[str]) -> UsageError:
     """The error for a name that nobody knows, with the nearest one that exists."""
     near = difflib.get_close_matches(str(name), list(known), n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -25,6 +25,11 @@ LIMIT = 5.0
 """The logit of what is let through at first, which is nearly all."""
 
 _LEAST_SPREAD = 0.01
+
+Told = Literal["nats", "kept"]
+"""What a score of a word is: the information about it that is let through, or how much of it is kept."""
+
+_TOLD = "What a score is: the nats about a word that are let through, or the share of it that is kept, from 0 to 1."
 
 
 def information(logits: Tensor, standard: Tensor) -> Tensor:
@@ -95,6 +100,8 @@ class Bottleneck(TwoLayers):
 class IBALayer(MaskLayer):
     """The information about each token that is let through a bottleneck, in nats (Schulz et al. 2020, IBA)."""
 
+    score: Told = option("nats", _TOLD)
+    adjustable: ClassVar[tuple[str, ...]] = ("pieces", "score")
     meaning: ClassVar[str] = "How many nats about the word are let through the bottleneck. Never negative."
 
     def build(self) -> Bottleneck:
@@ -104,7 +111,10 @@ class IBALayer(MaskLayer):
         return super().logits(hidden).clamp(-LIMIT, LIMIT)
 
     def importance(self, hidden: Sequence[Tensor], words: Tensor) -> Tensor:
-        return information(self.logits(hidden)[..., None], self.usual.standard(hidden[0])).sum(-1)
+        logits = self.logits(hidden)
+        if self.score == "kept":
+            return logits.sigmoid()
+        return information(logits[..., None], self.usual.standard(hidden[0])).sum(-1)
 
     @property
     def usual(self) -> Usual:
@@ -132,6 +142,7 @@ class IBAPerSample(Explainer):
         None, "The data that tells how embeddings usually are, such as reviews:train; without it, the training data."
     )
     samples: Count = option(256, "How many examples of that data are looked at.")
+    score: Told = option("nats", _TOLD)
     pieces: Pieces = option("mean", PIECES_OF_A_MASK)
     seed: Seed = option(0, SEED)
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS, Ability.HIDDEN, Ability.EMBEDDING_OUTPUT})
@@ -157,8 +168,9 @@ class IBAPerSample(Explainer):
         for step in range(self.steps):
             logits.grad = self._told(logits, standard, words) + self._missed(case, usual, logits, seeds[:, step])
             search.step()
-        found = (information(logits, standard) * words).sum(-1)  # [R, L]
-        return Scores(case.to_units(found, self.pieces))
+        kept = logits.sigmoid().mean(-1, keepdim=True)  # each number of a word has a share of its own
+        told = kept if self.score == "kept" else information(logits, standard)
+        return Scores(case.to_units((told * words).sum(-1), self.pieces))  # [R, L] before
 
     def _told(self, logits: Tensor, standard: Tensor, words: Tensor) -> Tensor:
         """The gradient of the mean information about the words of each row, with its weight, [R, L, d]."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from os import PathLike
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -16,13 +17,15 @@ from veridical.explainers.base import Explainer, Scores
 from veridical.masking import Case
 from veridical.masking.case import Pieces
 from veridical.models import Ability, Output, Rows
-from veridical.models.weights import Learned
+from veridical.models.weights import Learned, read_weights
 
 _MEANING = "The probability that the word is kept, by the layer trained with the model. Never negative."
 
 PIECES_OF_A_MASK = (
     "How a word's score is made from those of its pieces; probabilities do not add up, so it is the mean."
 )
+
+_ABSENT = "absent"
 
 _WEAKNESS = (
     "It says what the training that it went through found, for texts like those of that training; it says the same for "
@@ -47,9 +50,25 @@ class MaskLayer(Learned, Explainer):
         False, "Read states at mean 0 and deviation 1, for models that do so themselves at the start of each layer."
     )
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.HIDDEN})
+    adjustable: ClassVar[tuple[str, ...]] = ("pieces",)
     learned_by: ClassVar[str] = "veridical train --objective {name}"
     cost: ClassVar[str] = "a small network; its states are those of the prediction"
     weakness: ClassVar[str] = _WEAKNESS
+
+    @property
+    def absent(self) -> Tensor | None:
+        """What stands for a masked word in front of the first layer, [d]; None: nothing at all, as zeros."""
+        found: Tensor | None = getattr(self.network, _ABSENT, None)
+        return found
+
+    def stand_in(self, absent: Tensor) -> None:
+        """Let a vector [d] stand for masked words; it is kept with the weights."""
+        self.network.register_buffer(_ABSENT, absent)
+
+    def load_weights(self, folder: str | PathLike[str], told: Mapping[str, Any]) -> None:
+        if _ABSENT in read_weights(folder):
+            self.stand_in(torch.zeros(self.size))
+        super().load_weights(folder, told)
 
     def scores(self, case: Case) -> Scores:
         return Scores(case.to_units(case.read(self), self.pieces) * case.live)

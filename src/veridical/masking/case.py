@@ -24,6 +24,9 @@ _ROWS_AT_ONCE = 16_384
 
 T = TypeVar("T")
 
+Door = Callable[[Rows, Sequence[Tensor]], Callable[[Tensor], Tensor]]
+"""Given rows and their hidden states, what becomes of what enters the first layer, [R, T, d]."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Case(RowQuestions):
@@ -182,6 +185,23 @@ class Case(RowQuestions):
             rows = rows.select(torch.arange(len(rows)))  # where words are deleted, texts are shorter
         output = self.run(rows, **options)
         return replace(output, logits=average_windows(output.logits, question, count))
+
+    def logits_through(self, door: Door) -> Tensor:
+        """All outputs [B, C] when what enters the first layer is changed, given the states of the whole text.
+
+        That takes two passes of the model.
+        """
+
+        def read(rows: Rows) -> Tensor:
+            hidden = self.classifier.run(rows, hidden=True).hidden
+            assert hidden is not None
+            return self.classifier.run(rows, enter=door(rows, hidden)).logits
+
+        rows = self.batch.rows
+        self._count(torch.full_like(self.asked, 2))
+        found = self.engine.run(self.classifier, rows, torch.arange(len(rows)), read)
+        self.engine.cost.forwards += len(rows)  # the second pass
+        return average_windows(found, rows.owner, len(self))
 
     def logits_of_rewritten(self, example: Tensor, rewritten: Sequence[Example]) -> Tensor:
         """All outputs for other texts in the place of some examples [N]: [N, C]."""

@@ -9,6 +9,7 @@ from veridical.metrics.erasure import Comprehensiveness, LogOdds, Sufficiency
 from veridical.metrics.evaluator_leak import EvaluatorLeak
 from veridical.metrics.evidence import RationaleAUC, RationaleAveragePrecision, ReasonsOnTop
 from veridical.metrics.leave_one_out_tau import LeaveOneOutTau
+from veridical.metrics.masked_accuracy import MaskedAccuracy
 from veridical.metrics.pos_importance import PosImportance
 from veridical.metrics.position_leak import PositionLeak
 from veridical.metrics.rationale_overlap import (
@@ -34,6 +35,7 @@ METRICS: Registry[Metric | CorpusMetric] = Registry(
         "evaluator-leak": EvaluatorLeak,
         "leave-one-out-tau": LeaveOneOutTau,
         "log-odds": LogOdds,
+        "masked-accuracy": MaskedAccuracy,
         "normalised-aopc": NormalisedAOPC,
         "pos-importance": PosImportance,
         "position-leak": PositionLeak,
@@ -67,6 +69,7 @@ __all__ = [
     "EvaluatorLeak",
     "LeaveOneOutTau",
     "LogOdds",
+    "MaskedAccuracy",
     "Measured",
     "Metric",
     "NormalisedAOPC",

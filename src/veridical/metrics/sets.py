@@ -75,7 +75,7 @@ SETS: dict[str, MetricSet] = {
     ),
     "scc": MetricSet(
         "As SCC measures: the fall without 10 and without 5 words, and the class by 4 words alone; beside it a fall "
-        "that compares models, and whether masks leak the label.",
+        "that compares models, whether masks leak the label, and decisions without and with the mask in place.",
         (
             "aopc(preset=scc)",
             "aopc(preset=scc-5)",
@@ -83,6 +83,8 @@ SETS: dict[str, MetricSet] = {
             "normalised-aopc",
             "position-leak",
             "position-leak(words=top-k)",
+            "accuracy",
+            "masked-accuracy",
         ),
     ),
     "l2e": MetricSet(

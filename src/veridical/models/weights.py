@@ -114,6 +114,8 @@ class Learned(Component):
     made_for: str | None = None
     learned_by: ClassVar[str] = ""
     """The command that makes it learn; a class with one is of no use by its name alone, without a model or folder."""
+    adjustable: ClassVar[tuple[str, ...]] = ()
+    """The options that do not say how its network is built: they can be given to one that has learned already."""
 
     @property
     def is_new(self) -> bool:

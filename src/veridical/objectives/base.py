@@ -82,6 +82,11 @@ class Objective(Component):
         return None
 
     @property
+    def notes(self) -> Sequence[str]:
+        """Sentences that somebody should know before it is trained. Asked of the objective that `prepared` gives."""
+        return ()
+
+    @property
     def explainers(self) -> Mapping[str, Explainer]:
         """What it leaves behind when it has been trained: explainers by name, which are saved below the model."""
         return MappingProxyType({})
@@ -125,6 +130,12 @@ def figures_of(objective: Objective, classifier: Classifier, examples: Sequence[
 def frozen_by(objective: Objective) -> frozenset[str]:
     """The model's weights that an objective leaves as they are."""
     found: frozenset[str] = getattr(objective, "frozen", frozenset())
+    return found
+
+
+def notes_of(objective: Objective) -> Sequence[str]:
+    """What an objective has to say before it is trained."""
+    found: Sequence[str] = getattr(objective, "notes", ())
     return found
 
 
@@ -209,6 +220,10 @@ class Sum(Objective):
 
     def best_by(self, classifier: Classifier) -> str | None:
         return next((found for part in self.parts if (found := best_by(part, classifier)) is not None), None)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return [note for part in self.parts for note in notes_of(part)]
 
     @property
     def explainers(self) -> Mapping[str, Explainer]:

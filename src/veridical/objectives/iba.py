@@ -15,7 +15,7 @@ from veridical.explainers.iba import Bottleneck, IBALayer, Usual, information
 from veridical.explainers.mask_layers import MaskLayer
 from veridical.masking import Case
 from veridical.models import Classifier, Rows
-from veridical.objectives.mask_layers import LOOKED_AT, MaskObjective, MaskTraining, mean_of_words
+from veridical.objectives.mask_layers import LOOKED_AT, MaskObjective, MaskTraining, kept_of, mean_of_words
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,10 @@ class IBA(MaskObjective):
     def layer(self, size: int, states: int) -> MaskLayer:
         return IBALayer(size, states, self.width, seed=self.seed)
 
+    def with_layer(self, layer: MaskLayer) -> IBATraining:
+        assert isinstance(layer, IBALayer)
+        return IBATraining(self, layer)
+
     def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> IBATraining:
         assert isinstance(layer, IBALayer)
         network = layer.network
@@ -44,7 +48,7 @@ class IBA(MaskObjective):
         usual = Usual.of(classifier, examples[:LOOKED_AT])
         network.mean.copy_(usual.mean)
         network.spread.copy_(usual.spread)
-        return IBATraining(self, layer)
+        return self.with_layer(layer)
 
 
 @dataclass(frozen=True)
@@ -74,5 +78,5 @@ class IBATraining(MaskTraining):
 
     def _blended(self, rows: Rows, states: Tensor, logits: Tensor, noise: Tensor) -> Tensor:
         """Words [R, T, d] of which a share is kept, which logits [R, T] give; `noise` is in standard deviations."""
-        words = self.words(rows, states.shape[1]).to(states.device)
-        return self.layer.usual.blended(states, logits.sigmoid().masked_fill(~words, 1.0)[..., None], noise)
+        words = self.words(rows, logits.shape[1])
+        return self.layer.usual.blended(states, kept_of(states, logits.sigmoid(), words), noise)

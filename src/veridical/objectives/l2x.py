@@ -12,7 +12,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from veridical.core.component import Count, Positive, option
-from veridical.core.errors import UsageError
+from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.values import Example
 from veridical.explainers.mask_layers import L2XLayer, MaskLayer
 from veridical.masking import Case, Engine
@@ -20,7 +20,7 @@ from veridical.models import Classifier, Rows
 from veridical.models.classifier import average_windows
 from veridical.models.transformer import Transformer
 from veridical.objectives.base import plain_loss
-from veridical.objectives.mask_layers import MASKED_LOSS, MaskObjective, MaskTraining, gumbel, some_of
+from veridical.objectives.mask_layers import MASKED_LOSS, MaskObjective, MaskTraining, gumbel, require_finished, some_of
 
 
 @dataclass(frozen=True)
@@ -58,16 +58,20 @@ class L2X(MaskObjective):
     def layer(self, size: int, states: int) -> MaskLayer:
         return L2XLayer(size, states, self.width, seed=self.seed)
 
+    def with_layer(self, layer: MaskLayer) -> L2XTraining:
+        if self.mode == "posthoc":
+            raise UnsupportedError(
+                "a selector that was trained with l2x(mode=posthoc) had a copy of the model read its words, which is "
+                "not kept, and the model itself has never read through it",
+                remedy="Take the figures of `veridical train`, or train with mode=joint.",
+            )
+        return L2XTraining(self, layer)
+
     def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> L2XTraining:
         if self.mode == "joint":
-            return L2XTraining(self, layer)
-        assert isinstance(classifier, Transformer)
-        if classifier.has_new_head:
-            raise UsageError(
-                "l2x(mode=posthoc) explains a model that was trained before, and this one has a new head",
-                remedy="Train it first, and name its folder: --model runs/base.",
-            )
-        return PostHocL2X(self, layer, predictor=deepcopy(classifier.model))
+            return self.with_layer(layer)
+        finished = require_finished(classifier, "l2x(mode=posthoc)", "explains")
+        return PostHocL2X(self, layer, predictor=deepcopy(finished.model))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from veridical.core.component import Count, Positive, Seed, Weight, option
+from veridical.core.errors import UsageError
 from veridical.core.values import Example
 from veridical.explainers import Explainer
 from veridical.explainers.iba import Usual
@@ -18,6 +19,7 @@ from veridical.explainers.mask_layers import MaskLayer
 from veridical.masking import Case, Engine
 from veridical.models import Ability, Classifier, Output, Rows
 from veridical.models.classifier import average_windows
+from veridical.models.transformer import Transformer
 from veridical.objectives.base import CrossEntropy, Objective, plain_loss
 from veridical.objectives.contrast import Reduction, alike_labels, contrastive, three_anchors
 from veridical.objectives.portion import mean_over_examples
@@ -98,19 +100,24 @@ class MaskObjective(Objective):
         """A new layer for a model with so many states of so many numbers."""
         raise NotImplementedError
 
-    def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> MaskTraining:
-        """The objective with its layer."""
+    def with_layer(self, layer: MaskLayer) -> MaskTraining:
+        """The objective with its layer, which may have been trained already."""
         raise NotImplementedError
+
+    def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> MaskTraining:
+        """The objective with a new layer, for a model and its training data."""
+        return self.with_layer(layer)
 
     def prepared(self, classifier: Classifier, examples: Sequence[Example]) -> MaskTraining:
         shown = classifier.forward(classifier.encode(examples[:1]), hidden=True).hidden
         assert shown is not None
         # States that nobody norms grow in training, until every mask is 1 and the sparse loss has no gradient left.
         layer = replace(self.layer(shown[0].shape[-1], len(shown)), normalise=classifier.norms_first)
-        found = self.of(layer, classifier, examples)
-        # A layer that norms first sees the direction of a vector only. By a mask it changes from all to nothing at 0,
-        # where its gradient has no bound and drowns every other; so masked words get the usual vector there.
-        return replace(found, absent=Usual.of(classifier, examples[:LOOKED_AT]).mean) if layer.normalise else found
+        if layer.normalise:
+            # A layer that norms first sees the direction of a vector only. By a mask it changes from all to nothing at
+            # 0, where its gradient has no bound and drowns every other; so masked words get the usual vector there.
+            layer.stand_in(Usual.of(classifier, examples[:LOOKED_AT]).mean)
+        return self.of(layer, classifier, examples)
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         return self.prepared(case.classifier, case.batch.examples)(case)
@@ -147,12 +154,11 @@ class Clock:
 
 @dataclass(frozen=True)
 class MaskTraining(Objective):
-    """An objective with the layer that is trained; `absent` [d] stands for what is masked, and without it nothing."""
+    """An objective with the layer that is trained."""
 
     settings: MaskObjective
     layer: MaskLayer
     clock: Clock = field(default_factory=Clock)
-    absent: Tensor | None = None
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -203,8 +209,9 @@ class MaskTraining(Objective):
         """What becomes of what enters the first layer when words are kept as far as a mask [R, T] says."""
 
         def enter(states: Tensor) -> Tensor:
-            kept = mask.to(states).masked_fill(~words.to(states.device), 1.0)[..., None]
-            return states * kept if self.absent is None else states * kept + (1 - kept) * self.absent.to(states)
+            kept = kept_of(states, mask, words).to(states)
+            absent = self.layer.absent
+            return states * kept if absent is None else states * kept + (1 - kept) * absent.to(states)
 
         return enter
 
@@ -255,6 +262,17 @@ class MaskTraining(Objective):
         return contrastive(torch.cat(vectors), belong, temperature, normalise, reduction)
 
 
+def require_finished(classifier: Classifier, asker: str, why: str) -> Transformer:
+    """The model, if it was trained before; one that begins with a new head is refused."""
+    assert isinstance(classifier, Transformer)
+    if classifier.has_new_head:
+        raise UsageError(
+            f"{asker} {why} a model that was trained before, and this one has a new head",
+            remedy="Train it first, and name its folder: --model runs/base.",
+        )
+    return classifier
+
+
 def _figures(classifier: Classifier, logits: Tensor, gold: Tensor) -> dict[str, float]:
     """How good decisions about masked texts are, and their loss; sets of labels have to be right as a whole."""
     found = {MASKED_LOSS: float(plain_loss(classifier, logits, gold))}
@@ -262,6 +280,15 @@ def _figures(classifier: Classifier, logits: Tensor, gold: Tensor) -> dict[str, 
         return found
     right = (classifier.chosen(logits) == gold.bool()).all(1) if gold.dim() == 2 else logits.argmax(1) == gold
     return {**found, MASKED_ACCURACY: float(right.float().mean())}
+
+
+def kept_of(states: Tensor, mask: Tensor, words: Tensor) -> Tensor:
+    """How much of each position of states [R, T', d] a mask [R, T] keeps, [R, T', 1]: all of what is no word.
+
+    Longformer pads what enters its first layer to whole windows, and shows its states without that padding.
+    """
+    kept = mask.to(states.device).masked_fill(~words.to(states.device), 1.0)
+    return functional.pad(kept, (0, states.shape[1] - kept.shape[1]), value=1.0)[..., None]
 
 
 def mean_of_words(case: Case, values: Tensor, words: Tensor) -> Tensor:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor
 
 from veridical.core.component import Positive, Weight, option
-from veridical.core.values import Example
 from veridical.explainers.mask_layers import MaskLayer, SCCLayer
 from veridical.masking import Case
-from veridical.models import Ability, Classifier, Output
+from veridical.models import Ability, Output
 from veridical.objectives.contrast import Reduction
 from veridical.objectives.mask_layers import (
     DrawnMask,
@@ -57,7 +55,7 @@ class SCC(DrawnMask):
     def layer(self, size: int, states: int) -> MaskLayer:
         return SCCLayer(size, states, self.width, seed=self.seed, separate=self.separate)
 
-    def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> SCCTraining:
+    def with_layer(self, layer: MaskLayer) -> SCCTraining:
         return SCCTraining(self, layer)
 
 

@@ -21,6 +21,11 @@ from veridical.objectives.contrast import two_views
 _AT_ONCE = 64
 """How many dev texts are told apart: as many as the published code has in a batch."""
 
+_NO_DROPOUT = (
+    "This model has no dropout, so both views of a text are the same, and simcse learns from the other texts of a "
+    "batch alone. Take a model whose config has dropout, as those of pretrained encoders have."
+)
+
 
 @dataclass(frozen=True)
 class SimCSE(Objective):
@@ -50,10 +55,12 @@ class SimCSE(Objective):
     def prepared(self, classifier: Classifier, examples: Sequence[Example]) -> Objective:
         if not self.weight:
             return self
-        size = classifier.forward(classifier.encode(examples[:1]), hidden=True).head_state.shape[-1]
+        one, other = _two_states(classifier, examples[0])
+        size = one.shape[-1]
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)
-            return SimCSETraining(self, nn.Sequential(nn.Linear(size, size), nn.Tanh()))
+            layer = nn.Sequential(nn.Linear(size, size), nn.Tanh())
+        return SimCSETraining(self, layer, notes=(_NO_DROPOUT,) if torch.equal(one, other) else ())
 
     def __call__(self, case: Case) -> dict[str, Tensor]:
         if self.weight:
@@ -71,6 +78,7 @@ class SimCSETraining(Objective):
 
     settings: SimCSE
     projection: nn.Module
+    notes: tuple[str, ...] = ()
 
     @property
     def needs(self) -> frozenset[Ability]:
@@ -103,6 +111,15 @@ class SimCSETraining(Objective):
     def _loss(self, first: Output, second: Output) -> Tensor:
         one, other = (self.projection(output.head_state.float()) for output in (first, second))
         return two_views(one, other, self.settings.temperature)
+
+
+def _two_states(classifier: Classifier, example: Example) -> tuple[Tensor, Tensor]:
+    """What the head reads of a text in two passes of training, [1, d] each; no other chance is used up."""
+    assert isinstance(classifier, Transformer)
+    batch = classifier.encode([example])
+    with torch.no_grad(), torch.random.fork_rng(), dropping_out(classifier.model):
+        one, other = (classifier.forward(batch, hidden=True).head_state for _ in range(2))
+    return one, other
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -15,7 +15,7 @@ from veridical.explainers.mask_layers import MaskLayer, VMaskLayer
 from veridical.masking import Case
 from veridical.models import Ability, Classifier
 from veridical.models.transformer import Transformer
-from veridical.objectives.mask_layers import DrawnMask, MaskTraining, mean_of_words, negative_entropy
+from veridical.objectives.mask_layers import DrawnMask, MaskTraining, mean_of_words, negative_entropy, require_finished
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,17 @@ class VMask(DrawnMask):
     words should be as likely to stay as to go. One pass of the model in each step. It leaves the explainer `vmask`.
 
     The preset `ref_code` does what the published code does to a model that was trained before: embeddings stay as they
-    are, special tokens may be masked, and the best model is the one that is best with its mask. `e-varm` reads the
-    hidden states of all layers and adds a contrastive loss.
+    are, special tokens may be masked, and the best model is the one that is best with its mask. The rest of that code
+    is no part of a loss and has to be given by hand: `veridical train --model runs/base --clip 10 --warmup 0
+    --weight-decay 0 --batch-size 8`. `e-varm` reads the hidden states of all layers and adds a contrastive loss.
     """
 
     entropy: Weight = option(1.0, "The weight of the negative entropy of the mask, when training begins.")
     every_layer: bool = option(False, "Read the hidden states of all layers; takes another pass of the model.")
     contrast: Weight = option(0.0, "The weight of a contrastive loss of texts and masked texts, as SCC has.")
-    freeze: bool = option(False, "Leave the embeddings as they are, as the published code does.")
+    freeze: bool = option(
+        False, "Leave the embeddings of a model that was trained before as they are, as the published code does."
+    )
     name: ClassVar[str] = "vmask"
     presets: ClassVar[Presets] = {
         "ref_code": {"freeze": True, "special": True, "best_masked": True},
@@ -51,10 +54,15 @@ class VMask(DrawnMask):
     def layer(self, size: int, states: int) -> MaskLayer:
         return VMaskLayer(size, states, self.width, seed=self.seed, every_layer=self.every_layer)
 
+    def with_layer(self, layer: MaskLayer) -> VMaskTraining:
+        return VMaskTraining(self, layer)
+
     def of(self, layer: MaskLayer, classifier: Classifier, examples: Sequence[Example]) -> VMaskTraining:
-        return VMaskTraining(
-            self, layer, frozen=making_embeddings(classifier, examples) if self.freeze else frozenset()
-        )
+        if not self.freeze:
+            return self.with_layer(layer)
+        # Embeddings of a new model are random, and would stay so.
+        finished = require_finished(classifier, "vmask(freeze=true)", "leaves the embeddings as they are, of")
+        return replace(self.with_layer(layer), frozen=making_embeddings(finished, examples))
 
 
 def making_embeddings(classifier: Classifier, examples: Sequence[Example]) -> frozenset[str]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from veridical.core.component import options_of
 from veridical.core.errors import ModelError, UnsupportedError, UsageError
 from veridical.core.folders import MADE_FOR
 from veridical.data import whole
@@ -100,14 +101,21 @@ def with_model(classifier: Classifier, explainer: Explainer) -> Explainer:
             f"{name} has to be learned for a model, and this model has none of that name (it has: {own})",
             remedy=f"Make one: `{explainer.learned_by.format(name=name)}`; other methods need no training.",
         )
-    found = EXPLAINERS.create(classifier.learned[name])
-    if explainer != type(explainer)():
-        raise UsageError(
-            f"the options of {name} are those that it was trained with: {EXPLAINERS.written(found)}",
-            remedy=f"Name it without options: {name}.",
-        )
+    found = EXPLAINERS.load(classifier.learned[name], _adjusted(name, explainer))
     object.__setattr__(found, "folder", name)  # with this model, its name is where it is found
     return found
+
+
+def _adjusted(name: str, explainer: Explainer) -> dict[str, Any]:
+    """The options that were given with a name; those that say how a network is built were settled in training."""
+    known, free = options_of(type(explainer)), getattr(explainer, "adjustable", ())
+    given = {key: getattr(explainer, key) for key, each in known.items() if getattr(explainer, key) != each.default}
+    if settled := [key for key in given if key not in free]:
+        raise UsageError(
+            f"{name} has its option {settled[0]!r} already: it was trained with it",
+            remedy=f"Only these can be given: {', '.join(free)}." if free else f"Name it without options: {name}.",
+        )
+    return given
 
 
 Model = Classifier | ModelHandle | str | os.PathLike[str]

@@ -61,7 +61,8 @@ class Preset:
     """A size of a study: which data and how much of it, which model, how many seeds, how long to train.
 
     Where a variant has several objectives, the first `tune_on` documents of the dev split decide between them.
-    `variants` are those of the study whose ways to train are others in this size.
+    `variants` are those of the study whose ways to train are others in this size. With `looks` of its own, models are
+    looked at in these ways, and not in those of the study.
     """
 
     data_sets: tuple[StudyData, ...]
@@ -70,6 +71,7 @@ class Preset:
     schedule: Schedule = field(default_factory=Schedule)
     tune_on: int = 100
     variants: Mapping[str, Variant] = field(default_factory=dict)
+    looks: Mapping[str, Look] = field(default_factory=dict)
 
     @property
     def setting(self) -> str:
@@ -124,7 +126,8 @@ class Look:
 
     `{layer}` among the methods is the layer of the variant: one without a layer is not looked at in this way. The name
     of a variant in braces, among the metrics, is the folder of its model of the same seed; it comes before those that
-    it judges. With `by_class` there are also the means over the documents of each class.
+    it judges. `{fresh}` is the folder of the classifier that reads the rationales cut by this model, on data with a
+    `ratio`. With `by_class` there are also the means over the documents of each class.
     """
 
     methods: str
@@ -203,7 +206,8 @@ class Study:
 
     def in_size(self, size: str) -> Study:
         """The study as it is done in one of its sizes."""
-        return replace(self, variants={**self.variants, **self.presets[size].variants})
+        preset = self.presets[size]
+        return replace(self, variants={**self.variants, **preset.variants}, looks=preset.looks or self.looks)
 
     def variants_on(self, data_set: StudyData) -> tuple[str, ...]:
         """The variants that are trained on a data set."""

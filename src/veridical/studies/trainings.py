@@ -46,6 +46,9 @@ CONFIDENCE, TEMPERATURE = "confidence", "temperature"
 _THROUGH = "masked_accuracy"
 """The figure of a model that reads texts through its mask layer."""
 
+_FRESH = "fresh"
+"""The folder of the classifier that reads a model's rationales, and what looks call it by."""
+
 _SHOWN = 20
 """How many examples are shown side by side."""
 
@@ -146,6 +149,8 @@ class StudyRuns:
         variant = self.study.variants[model.variant]
         others = [each for models in done.values() for each in models if each.seed == model.seed]
         folders = {each.variant: str(each.folder / "model") for each in others}
+        reader = model.folder / _FRESH / "model"
+        folders |= {_FRESH: str(reader)} if reader.exists() else {}
         if asked := self.study.looks[look].asked(variant, folders):
             names = {folder: name for name, folder in folders.items()}
             found = self._audit(model.folder, look, examples, asked)
@@ -293,7 +298,7 @@ class StudyRuns:
     def _fresh(self, data_set: StudyData, ratio: float, model: _Model) -> Mapping[str, float]:
         done = fresh(
             model.folder / "model",
-            model.folder / "fresh",
+            model.folder / _FRESH,
             Extraction(_RATIONALES_BY, ratio),
             seeds=(model.seed,),
             schedule=self._schedule(data_set, model.seed),

@@ -22,7 +22,7 @@ from veridical.models.transformer import Transformer
 from veridical.models.undropped_attention import attention_before_dropout
 from veridical.models.weights import Learned
 from veridical.objectives import OBJECTIVES, Objective
-from veridical.objectives.base import ATTENTIONS, best_by, explainers_of, parts_of, prepare
+from veridical.objectives.base import ATTENTIONS, best_by, explainers_of, notes_of, parts_of, prepare
 from veridical.training.checkpoints import Found, last_checkpoint
 from veridical.training.evaluation import main_figure
 from veridical.training.notes import at_chance, diverged, few_steps
@@ -110,7 +110,7 @@ def fit(
     trainee = Trainee(classifier, objective)
     metric = _metric(trainee, schedule, dev)
     last = last_checkpoint(folder)
-    notes = _notes(classifier, schedule, len(examples), last)
+    notes = [*_notes(classifier, schedule, len(examples), last), *notes_of(objective)]
     set_seed(schedule.seed)
     trainer = CaseTrainer(
         trainee,
