@@ -99,10 +99,8 @@ class StudyRuns:
     def _kept(self, data_set: StudyData, seed: int) -> Mapping[str, Sequence[SeedRun]]:
         """The numbers of a seed that were measured elsewhere, by variant; without those whose models are needed again.
 
-        Where models are here, everything is found again in their folders, with what needs their explanations.
+        Where a model is here, everything is found again in its folder, with what needs its explanations.
         """
-        if any((self.folder / data_set.name).glob(f"**/seed-{seed}/model/run.json")):
-            return {}
         variants = self.study.variants_on(data_set)
         # A model that was made as sure as that of a variant is measured with it, under a name of its own.
         owner = {as_sure_as(base, name): name for name in variants for base in self.study.bases_of(name)[:1]}
@@ -112,6 +110,8 @@ class StudyRuns:
                 found[owner.get(run.variant, run.variant)].append(run)
         missing = [each for each in variants if not found[each]]
         again = {needed for each in missing for needed in self.study.needed_by(each)}
+        place = self.folder / data_set.name
+        again |= {each for each in variants if any((place / each).glob(f"**/seed-{seed}/model/run.json"))}
         return {variant: runs for variant, runs in found.items() if runs and variant not in again}
 
     def _known_objectives(self, data_set: StudyData) -> dict[str, str]:
