@@ -30,6 +30,7 @@ FREE = {
     ("evaluator-leak", "evaluator"),
     ("evaluator-leak", "reader"),
     ("reference-likeness", "reference"),
+    ("simulability", "student"),
 }
 """Options that take any text: a folder or a hub id is looked for when it is needed."""
 
@@ -71,6 +72,13 @@ WRONG = {
     "post-hoc-accuracy(curve=[0])": "curve",
     "prediction-agreement(ratio=-0.1)": SHARE.format("ratio"),
     "rationale-recall-at-k(k=0)": COUNT.format("k"),
+    "simulability(seeds=0)": "seeds is 1 or more and at most 100",
+    "simulability(test=0)": SHARE.format("test"),
+    "simulability(dev=2)": SHARE.format("dev"),
+    "simulability(beta=-1)": "beta is 0 or more",
+    "simulability(temperature=0)": "temperature is more than 0",
+    "simulability(rate=0)": "rate is more than 0",
+    **{f"simulability({name}=0)": COUNT.format(name) for name in ("epochs", "patience", "batch_size")},
     "stability(count=0)": "count is 1 or more and at most 1000",
     "stability(longest=0)": COUNT.format("longest"),
     "reference-likeness(ratio=0)": SHARE.format("ratio"),

@@ -21,6 +21,7 @@ from veridical.studies import STUDIES, Figure, Look, Preset, Sizes, Study, Study
 from veridical.studies.distillations import DistillationStudy
 from veridical.studies.reproduction import reproduce
 from veridical.studies.runs import read_runs, write_runs
+from veridical.studies.scaffolds import ScaffoldStudy
 from veridical.studies.scc import SCC
 from veridical.studies.study import LAYER, data_of
 from veridical.studies.tables import as_json, markdown
@@ -470,7 +471,8 @@ def test_an_unknown_size_is_named(tmp_path):
         reproduce(SMALL, "smok", tmp_path)
 
 
-TRAININGS = {name: study for name, study in STUDIES.items() if not isinstance(study, DistillationStudy)}
+OF_STUDENTS = (DistillationStudy, ScaffoldStudy)
+TRAININGS = {name: study for name, study in STUDIES.items() if not isinstance(study, OF_STUDENTS)}
 
 
 @pytest.mark.parametrize("study", TRAININGS.values(), ids=list(TRAININGS))

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 import torch
 from torch import Tensor, nn
 
-from veridical.core.component import Count, option
+from veridical.core.component import Count, Number, option
 from veridical.core.errors import UnsupportedError
 from veridical.explainers.base import PIECES, Explainer, Scores
 from veridical.masking import Case
@@ -138,7 +138,7 @@ class GradientMixture(MixtureExplainer):
 
     states: Count = option(3, "How many hidden states the model has: one for each layer, and the embeddings.")
     points: Count = option(4, "How many points of the straight way from zero embeddings to the input there are.")
-    heads: int = option(0, "How many heads all layers have together, of which attention times gradient is a source.")
+    heads: Number = option(0, "How many heads all layers have together, of which attention times gradient is a source.")
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GRADIENTS, Ability.EMBEDDINGS, Ability.HIDDEN})
     cost: ClassVar[str] = "as many forwards and backwards as points"
     meaning: ClassVar[str] = (
