@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from veridical.core.errors import UsageError
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS, SideStudent, WordStudent
 from veridical.explainers.students import FAMILIAR, Layer, hashed
 from veridical.masking import Case
@@ -162,6 +163,24 @@ def test_a_good_guess_makes_refining_precise():
     good = torch.stack([refined(smooth, 6, truth.tolist(), 20, seed).values[0] for seed in range(40)])
     none = torch.stack([refined(smooth, 6, [0.0] * 6, 20, seed).values[0] for seed in range(40)])
     assert (good - truth).pow(2).mean() < 0.5 * (none - truth).pow(2).mean()
+
+
+@pytest.mark.parametrize("target", ["predicted", "every"])
+def test_an_empty_text_has_nothing_to_refine(target):
+    classifier, examples = text_classifier()
+    student = words_student(game="logit", refine=8)
+    empty = [Example("e", {"text": ""}), Example("one", {"text": "film"}), examples[0]]
+    found = student.scores(Case.bind(classifier, empty, target=target))
+    alone = student.scores(Case.bind(classifier, empty[2:], target=target))
+    assert (found.values[0] == 0).all()
+    assert torch.allclose(found.values[-1], alone.values[-1], atol=1e-5)
+
+
+def test_one_pair_of_questions_tells_no_margins():
+    for refine in (2, 3):
+        assert refined(smooth, 6, [0.0] * 6, refine).margins is None
+        assert refined(lambda x: x[:, 0] * x[:, 1], 2, [0.0] * 2, refine).margins is None  # exact; as for its neighbours
+    assert refined(smooth, 6, [0.0] * 6, 4).margins.min() > 0
 
 
 def test_only_shapley_values_can_be_refined():

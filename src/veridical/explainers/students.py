@@ -37,6 +37,9 @@ Form = Literal["scores", "ranking", "labels"]
 _AT_ONCE = 16_384
 """Positions of words that a student reads in one batch: it is small, and keeps nothing for a way back."""
 
+_FEWEST_TO_TELL = 4
+"""With fewer questions, which come in pairs, `refine` cannot tell how far off it is."""
+
 PADDING, UNKNOWN, SPECIALS = 0, 1, 2
 """Words of a vocabulary that are none, and how many there are of these. Label tokens come after the words."""
 
@@ -434,12 +437,21 @@ def _refined(case: Case, guess: Tensor, student: Student) -> Scores:
         own = guess[index, :words].double()
         here, there = values.double().chunk(2)
         gaps = (here - there) / 2 - torch.where(pairs, own, -own).sum(1) / 2
-        total = float(whole[index] - empty[index] - own.sum())
-        estimate = exact if len(pairs) == number_of_pairs(words) else unbiased
-        left, errors = estimate(pairs, gaps, total) if words > 1 else (torch.full((words,), total), torch.zeros(words))
+        left, errors = _left_over(pairs, gaps, float(whole[index] - empty[index] - own.sum()))
         scores[index, :words] = (own + left).float()
         margins[index, :words] = 1.96 * errors.float()
-    return Scores(scores, margins, adding_up(scores.sum(1), (whole - empty).float()))
+    # One pair tells nothing of its error. Whether there are margins must not depend on the texts beside this one.
+    tells = student.refine >= _FEWEST_TO_TELL
+    return Scores(scores, margins if tells else None, adding_up(scores.sum(1), (whole - empty).float()))
+
+
+def _left_over(pairs: Tensor, gaps: Tensor, total: float) -> tuple[Tensor, Tensor]:
+    """The Shapley values of what a guess leaves over, [n], and their standard errors."""
+    words = pairs.shape[1]
+    if words < 2:  # a single word has the whole total, and an empty text has no word
+        return torch.full((words,), total, dtype=torch.float64), torch.zeros(words, dtype=torch.float64)
+    estimate = exact if len(pairs) == number_of_pairs(words) else unbiased
+    return estimate(pairs, gaps, total)
 
 
 def _questions(case: Case, index: int, student: Student) -> Tensor:
