@@ -50,6 +50,15 @@ def test_a_student_finds_the_planted_words(trained, lessons, tmp_path, body, for
     assert on_top(trained, done.out) > 0.9
 
 
+def test_files_say_what_scores_are(trained, lessons, tmp_path):
+    told = {}
+    for form in ("scores", "ranking", "labels"):
+        plan = with_plan(body="side", form=form, epochs=1)
+        (done,) = distil(trained, "occlusion", tmp_path / form, data=DATA, plan=plan, lessons=lessons)
+        told[form] = explain(Classifier.load(trained), ["one good film"], method=done.out)[0].spec.get("scores")
+    assert told == {"scores": None, "ranking": "shares", "labels": "levels"}
+
+
 def test_a_noisy_teacher_is_enough(trained, lessons, tmp_path):
     """One pair of orders for each text is noise to a reader, and a lesson to a student."""
     (done,) = distil(trained, "permutation-shap(pairs=1)", tmp_path / "it", data=DATA, plan=QUICK, lessons=lessons)

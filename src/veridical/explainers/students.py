@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from veridical.core.component import Count, Number, Positive, Probability, Seed, option
 from veridical.core.errors import ModelError, UnsupportedError, UsageError
-from veridical.core.values import FAMILIAR, IMAGE, PAIR, TEXT, Unit
+from veridical.core.values import FAMILIAR, IMAGE, PAIR, TEXT, Gives, Unit
 from veridical.explainers.base import Explainer, Scores, adding_up
 from veridical.explainers.coalitions import all_pairs, ask_each, drawn_pairs, number_of_pairs
 from veridical.explainers.shapley import exact, unbiased
@@ -33,6 +33,8 @@ from veridical.models.weights import Learned
 
 Form = Literal["scores", "ranking", "labels"]
 """What a student has learned: signed scores, the order of their sizes, or their levels."""
+
+_GIVES: Mapping[str, Gives] = {"scores": "signed", "ranking": "shares", "labels": "levels"}
 
 _AT_ONCE = 16_384
 """Positions of words that a student reads in one batch: it is small, and keeps nothing for a way back."""
@@ -91,9 +93,8 @@ class Student(Learned, Explainer):
         return self.levels if self.form == "labels" else 1
 
     @property
-    def is_signed(self) -> bool:
-        """Whether scores say for or against; an order of sizes does not."""
-        return self.form == "scores" or (self.form == "labels" and self.levels == 5)
+    def gives(self) -> Gives:
+        return _GIVES[self.form]
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -66,9 +66,12 @@ class ModelHandle:
 
         Of the data it is the split: explanations of two parts of a split can stand side by side.
         """
+        # Most methods give signed scores, whose specs stay as they are.
+        scores = {} if explainer.gives == "signed" else {"scores": explainer.gives}
         return {
             "method": EXPLAINERS.spec(explainer),
             "target": target,
+            **scores,
             "special_tokens": "kept, never scored",
             "precision": engine.precision,
             "model": dict(self.description),
