@@ -30,6 +30,7 @@ from veridical.training import Distillation
 
 @options_from(leave_out=("seed",), plan=Distillation)
 def distil(
+    context: typer.Context,
     model: Model,
     *,
     teacher: Annotated[
@@ -85,7 +86,7 @@ def distil(
     from veridical.cli.progress import shown
 
     check_trained(model)
-    plan = with_preset(plan, preset)
+    plan = with_preset(plan, preset, context)
     for name in teacher:
         if not name.endswith((".parquet", ".jsonl")):
             check_methods(name)
