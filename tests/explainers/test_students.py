@@ -1,12 +1,14 @@
 """Students by themselves: what their numbers mean, padding, windows, unknown words, and refining without bias."""
 
+import math
+
 import pytest
 import torch
 
 from veridical.core.errors import UsageError
 from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS, SideStudent, WordStudent
-from veridical.explainers.students import FAMILIAR, Layer, hashed
+from veridical.explainers.students import FAMILIAR, Layer, hashed, sinusoids
 from veridical.masking import Case
 from veridical.testing import image_classifier, pair_classifier, text_classifier
 from veridical.testing.games import by_definition, case_of, of_three, smooth
@@ -36,6 +38,32 @@ def test_neighbours_change_nothing(body, form):
         units = alone.values.shape[1]
         assert torch.allclose(together.values[index, :units], alone.values[0], atol=1e-5)
         assert (together.values[index, units:] == 0).all()
+
+
+def test_places_of_words_are_told_where_asked_for():
+    classifier, examples = text_classifier()
+    for form in ("scores", "ranking"):
+        student = words_student(form=form, positions=True)
+        together = student.scores(Case.bind(classifier, examples)).values
+        alone = student.scores(Case.bind(classifier, examples[1:2])).values  # a short one, whose last label moves
+        assert torch.allclose(together[1, : alone.shape[1]], alone[0], atol=1e-5)
+    twice = [Example("1", {"text": "dull the dull the"})]
+    for positions in (False, True):
+        student = words_student(form="ranking", positions=positions)
+        found = student.scores(Case.bind(classifier, twice)).values[0]
+        assert torch.isclose(found[0], found[2], atol=1e-6) == (not positions)
+
+
+def test_sinusoids_by_hand():
+    found = sinusoids(torch.tensor([0, 3]), 4)
+    assert found[0].tolist() == [0, 1, 0, 1]
+    assert found[1].tolist() == pytest.approx([math.sin(3), math.cos(3), math.sin(0.03), math.cos(0.03)], abs=1e-6)
+
+
+def test_the_published_student_has_as_many_weights_as_published():
+    student = WordStudent(labels=("a", "b"), words=1, width=512, depth=4, heads=4)
+    for layer in student.network.layers:
+        assert sum(weights.numel() for weights in layer.parameters()) == 3_152_384
 
 
 def test_padding_never_leaks_into_the_side_network():

@@ -258,7 +258,7 @@ class WordNetwork(StudentNetwork):
     def __init__(self, student: WordStudent) -> None:
         super().__init__(student.width + 1)  # and the share of unknown words
         self.scale = student.width**0.5
-        self.words = student.words
+        self.words, self.width, self.positions = student.words, student.width, student.positions
         tokens = SPECIALS + student.words + student.classes
         self.embedding = nn.Embedding(tokens, student.width, padding_idx=PADDING)
         self.fields = nn.Embedding(2, student.width)
@@ -278,9 +278,17 @@ class WordNetwork(StudentNetwork):
         """
         vectors = self.embedding(words) * self.scale + self.fields(fields)
         padding = words == PADDING
+        if self.positions:
+            places = (0 if label is None else 1) + torch.arange(words.shape[1], device=words.device)
+            vectors = vectors + sinusoids(places, self.width).to(vectors)
         if label is not None:
             tag = self.embedding(SPECIALS + self.words + label)[:, None] * self.scale  # [B, 1, w]
-            vectors = torch.cat([tag, vectors, tag], 1)
+            start = end = tag
+            if self.positions:  # the last stands after the text's own words, and not after the longest text's
+                after = 1 + (~padding).sum(1)
+                start = tag + sinusoids(torch.zeros_like(after), self.width)[:, None].to(tag)
+                end = tag + sinusoids(after, self.width)[:, None].to(tag)
+            vectors = torch.cat([start, vectors, end], 1)
             padding = functional.pad(padding, (1, 1), value=False)
         # Without padding a faster kernel is taken; a graph must not depend on what is in a batch.
         state, mask = vectors, padding if torch.compiler.is_exporting() or bool(padding.any()) else None
@@ -303,6 +311,7 @@ class WordStudent(Student):
 
     words: Count = option(1, "How many words its vocabulary has.")
     window: Count = option(512, "Words that are read together; a longer text is read in windows that overlap.")
+    positions: bool = option(False, "Whether it is told by sinusoids where words stand; published students are not.")
     predicts: bool = option(False, "Whether it has learned the model's decisions, too: then it is a model itself.")
     several: bool = option(False, "Whether any number of the model's labels may hold.")
     threshold: Probability = option(0.5, "The probability from which one of several labels holds.")
@@ -357,8 +366,13 @@ class WordStudent(Student):
         if not self.is_told_class:
             numbers, states = self.network(tokens, fields, None)
             return numbers.gather(2, targets[:, None, None].expand(-1, numbers.shape[1], 1)), states
+        numbers, states, _ = self.tagged(tokens, fields, targets)
+        return numbers, states
+
+    def tagged(self, tokens: Tensor, fields: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The same of a student that is told the class, and the numbers of the label tokens at both ends, [B, 2, K]."""
         numbers, states = self.network(tokens, fields, targets)
-        return numbers[:, 1:-1], states[:, 1:-1]
+        return numbers[:, 1:-1], states[:, 1:-1], numbers[:, [0, -1]]
 
     def decisions(self, texts: Sequence[str | tuple[str, str]]) -> Tensor:
         """What the model would say of texts or pairs: probabilities [B, C], or numbers [B, 1] of a regression."""
@@ -463,6 +477,13 @@ def _questions(case: Case, index: int, student: Student) -> Tensor:
     if number_of_pairs(words) <= wanted:
         return all_pairs(words)
     return drawn_pairs(words, wanted, case.generator(index, student.seed))
+
+
+def sinusoids(places: Tensor, width: int) -> Tensor:
+    """Where words stand, [n] or [B], as numbers of a state, [n, w]: waves of ever greater length (Vaswani 2017)."""
+    waves = torch.arange(0, width, 2, device=places.device)
+    angles = places[:, None] * (10_000.0 ** (-waves / width))  # [n, w / 2]
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :width]
 
 
 def _words(text: str | tuple[str, str]) -> list[Unit]:

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from veridical.core.errors import InputError
 from veridical.core.values import Example, Explanation, Unit
-from veridical.masking.erasure import levels
+from veridical.masking.erasure import NEUTRAL, levels
 
 Reduction = Literal["mean", "sum", "ref_code"]
 """How the terms of a text make its loss: their mean, the published sum, or as in the authors' code."""
@@ -165,44 +165,78 @@ def squared_error(found: Tensor, aims: Aims, reduction: Reduction) -> Tensor:
     return _over_words((found - aims.scores).pow(2), aims.live, reduction)
 
 
-def level_loss(found: Tensor, aims: Aims, reduction: Reduction) -> Tensor:
-    """The cross-entropy of levels, from a logit for each [P, U, K]."""
-    each = functional.cross_entropy(found.transpose(1, 2), aims.level, reduction="none")  # [P, U]
-    return _over_words(each, aims.live, reduction)
+def level_loss(found: Tensor, aims: Aims, reduction: Reduction, tags: Tensor | None = None) -> Tensor:
+    """The cross-entropy of levels, from a logit for each [P, U, K]; label tokens, `tags` [P, 2, K], are neutral."""
+    level, live = aims.level, aims.live
+    if tags is not None:
+        ends = torch.ones(tags.shape[:2], dtype=torch.bool)
+        found, level = torch.cat([found, tags], 1), torch.cat([level, torch.full(ends.shape, NEUTRAL)], 1)
+        live = torch.cat([live, ends], 1)
+    each = functional.cross_entropy(found.transpose(1, 2), level, reduction="none")  # [P, U]
+    return _over_words(each, live, reduction)
 
 
 def order_loss(
-    found: Tensor, sizes: Tensor, live: Tensor, reduction: Reduction = "mean", ties: bool | None = None
+    found: Tensor,
+    sizes: Tensor,
+    live: Tensor,
+    reduction: Reduction = "mean",
+    tags: Tensor | None = None,
+    generator: torch.Generator | None = None,
 ) -> Tensor:
     """How far values [P, U] are from the order of sizes [P, U]: each pair should have the larger one in front.
 
-    Equal sizes have no order, and are skipped; in the authors' code they push the first of the two up.
+    Equal sizes have no order, and are skipped; in the authors' code they push the first of the two up. Label tokens,
+    whose values are `tags` [P, 2], come after every word. Of a long text some pairs are drawn, by a `generator` the
+    same ones each time, and stand for all of them.
     """
-    ties = reduction == "ref_code" if ties is None else ties
-    first, second = _pairs(live.shape[1])
-    gap = sizes[:, first] - sizes[:, second]  # [P, pairs]
-    real = live[:, first] & live[:, second]
-    ahead = torch.where(gap >= 0, 1.0, -1.0) * (found[:, first] - found[:, second])
+    words = live.sum(1)
+    if tags is not None:
+        found, sizes, live = _with_tags(found, sizes, live, tags)
+    first, second, real = _pairs(live, generator)  # [P, pairs] each
+    gap = sizes.gather(1, first) - sizes.gather(1, second)
+    ahead = torch.where(gap >= 0, 1.0, -1.0) * (found.gather(1, first) - found.gather(1, second))
     each = functional.softplus(-ahead)
-    if ties:
+    compared = real.sum(1)
+    if reduction == "ref_code":
         each = torch.where(gap == 0, each - _TIE, each)
     else:
         real = real & (gap != 0)
     total = (each * real).sum(1)
     if reduction == "mean":
-        total = total / real.sum(1).clamp(min=1)
-    elif reduction == "ref_code":
-        total = total / (live.sum(1) + 2)
-    return total.mean()
+        return (total / real.sum(1).clamp(min=1)).mean()
+    count = live.sum(1)
+    total = total * (count * (count - 1) / 2) / compared.clamp(min=1)  # what was drawn stands for all pairs
+    return (total / (words + 2) if reduction == "ref_code" else total).mean()
 
 
-def _pairs(units: int) -> tuple[Tensor, Tensor]:
-    """Which pairs of units are compared: all of them, or as many as are looked at, drawn at random."""
-    first, second = torch.triu_indices(units, units, 1)
-    if len(first) > _PAIRS_AT_ONCE:
-        drawn = torch.randperm(len(first))[:_PAIRS_AT_ONCE]
-        first, second = first[drawn], second[drawn]
-    return first, second
+def _with_tags(found: Tensor, sizes: Tensor, live: Tensor, tags: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Values, sizes and which are real, with two label tokens at the end that are smaller than every word."""
+    least = sizes.masked_fill(~live, torch.inf).amin(1, keepdim=True)
+    ends = torch.ones(tags.shape, dtype=torch.bool)
+    return torch.cat([found, tags], 1), torch.cat([sizes, (least - 1).expand(tags.shape)], 1), torch.cat([live, ends], 1)
+
+
+def _pairs(live: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Pairs of units that are compared in each text, and which of them are real, [P, pairs] each.
+
+    These are all pairs of a text's own units, or where these are too many, some of them drawn at random. A text among
+    longer ones has as many of its own pairs as it would have alone.
+    """
+    texts, units = live.shape
+    if units * (units - 1) // 2 <= _PAIRS_AT_ONCE:
+        first, second = (each.expand(texts, -1) for each in torch.triu_indices(units, units, 1))
+        return first, second, live.gather(1, first) & live.gather(1, second)
+    place = (~live).long().argsort(dim=1, stable=True)  # [P, U]: a text's own units come first
+    first, second = torch.zeros(2, texts, _PAIRS_AT_ONCE, dtype=torch.long)
+    real = torch.zeros(texts, _PAIRS_AT_ONCE, dtype=torch.bool)
+    for row, count in enumerate(live.sum(1).tolist()):
+        pairs = torch.triu_indices(count, count, 1)  # [2, n (n - 1) / 2]
+        if pairs.shape[1] > _PAIRS_AT_ONCE:
+            pairs = pairs[:, torch.randperm(pairs.shape[1], generator=generator)[:_PAIRS_AT_ONCE]]
+        first[row, : pairs.shape[1]], second[row, : pairs.shape[1]] = place[row][pairs]
+        real[row, : pairs.shape[1]] = True
+    return first, second, real
 
 
 def _over_words(each: Tensor, live: Tensor, reduction: Reduction) -> Tensor:

@@ -81,7 +81,14 @@ def new_student(
         decides: dict[str, Any] = {"predicts": True} if plan.predicts else {}
         if plan.predicts and classifier.is_multi_label:
             decides |= {"several": True, "threshold": classifier.threshold}
-        made = WordStudent(words=len(words), width=plan.width or width, depth=plan.depth or depth, **decides, **shared)
+        made = WordStudent(
+            words=len(words),
+            width=plan.width or width,
+            depth=plan.depth or depth,
+            positions=plan.positions,
+            **decides,
+            **shared,
+        )
         cast("WordNetwork", made.network).vocabulary.copy_(torch.tensor(words))
         return made
     assert states is not None
@@ -144,13 +151,14 @@ def teach(
     It also knows then how far dev texts are from those that it learned from. Checkpoints go to `out`, and training goes
     on from the last one.
     """
-    schedule, folder = plan.schedule, Path(out)
+    folder = Path(out)
     kind: type[_Reader] = _StateReader if isinstance(student, SideStudent) else _WordReader
     reader = kind(student, classifier)
     pupil = Pupil(student, reader, plan)
     last = last_checkpoint(folder)
-    set_seed(schedule.seed)
+    set_seed(plan.seed)
     items = reader.prepared(lessons.items)
+    schedule = plan.schedule(sum(len(item.lesson.units) for item in items) / len(items))
     trainer = StudentTrainer(
         pupil,
         [len(item.lesson.units) for item in items],
@@ -158,7 +166,7 @@ def teach(
         train_dataset=items,
         eval_dataset=reader.prepared(dev.items),
         data_collator=lambda chosen: {"batch": chosen},
-        args=arguments(schedule, "loss", len(items), folder, plan.rate),
+        args=arguments(schedule, "loss", len(items), folder, plan.rate, plan.decay == "linear"),
         callbacks=[*early_stopping(schedule), WatchCallback(watch or Watch())],
     )
     with quietly():
@@ -196,6 +204,14 @@ class _Seen:
     unit_of: tuple[Tensor, ...] = ()
 
 
+@dataclass(frozen=True)
+class Answers:
+    """A network's `numbers` for each pair of a text and a target [P, U, K], and those of its label `tags` [P, 2, K]."""
+
+    numbers: Tensor
+    tags: Tensor | None = None
+
+
 class Pupil(nn.Module):
     """A student in training: its forward makes the loss of some lessons."""
 
@@ -205,21 +221,23 @@ class Pupil(nn.Module):
         self._held = (student, reader, plan)  # in a tuple: torch would register the network once more
 
     def forward(self, batch: Sequence[_Seen]) -> dict[str, Any]:
-        found, aims = self._answers(batch)
-        return {"loss": self._loss(found, aims) + self._held[1].decided(batch)[0], "terms": {}}
+        answers, aims = self._answers(batch)
+        return {"loss": self._loss(answers, aims) + self._held[1].decided(batch)[0], "terms": {}}
 
-    def _answers(self, batch: Sequence[_Seen]) -> tuple[Tensor, Aims]:
+    def _answers(self, batch: Sequence[_Seen]) -> tuple[Answers, Aims]:
         student, reader, _ = self._held
         aims = aims_of([seen.lesson for seen in batch], student.levels)
-        return reader.numbers(batch, aims), aims
+        return reader.answers(batch, aims), aims
 
-    def _loss(self, found: Tensor, aims: Aims) -> Tensor:
+    def _loss(self, answers: Answers, aims: Aims, generator: torch.Generator | None = None) -> Tensor:
         student, _, plan = self._held
+        found, tags = answers.numbers, answers.tags if plan.tags else None
         if student.form == "scores":
             return squared_error(found[..., 0], aims, plan.reduction)
         if student.form == "labels":
-            return level_loss(found, aims, plan.reduction)
-        return order_loss(found[..., 0], self._sizes(aims), aims.live, plan.reduction)
+            return level_loss(found, aims, plan.reduction, tags)
+        ends = None if tags is None else tags[..., 0]
+        return order_loss(found[..., 0], self._sizes(aims), aims.live, plan.reduction, ends, generator)
 
     def _sizes(self, aims: Aims) -> Tensor:
         return aims.scores if self._held[2].by_sign else aims.scores.abs()
@@ -227,14 +245,16 @@ class Pupil(nn.Module):
     def figures(self, examples: Sequence[_Seen]) -> dict[str, float]:
         """The loss on some lessons, and how well the student answers: right levels, or pairs in the right order."""
         self.network.eval()
+        same = torch.Generator().manual_seed(0)  # each look compares the same pairs of words, or looks cannot be compared
         totals: dict[str, list[float]] = {}
         count = 0
         for start in range(0, len(examples), _DEV_AT_ONCE):
             batch = examples[start : start + _DEV_AT_ONCE]
             with torch.no_grad():
-                found, aims = self._answers(batch)
+                answers, aims = self._answers(batch)
                 undecided, figures = self._held[1].decided(batch)
-                told = {"loss": float(self._loss(found, aims) + undecided), **self._answered(found, aims), **figures}
+                loss = float(self._loss(answers, aims, same) + undecided)
+                told = {"loss": loss, **self._answered(answers.numbers, aims), **figures}
             for name, value in told.items():
                 totals.setdefault(name, []).append(value * len(batch))
             count += len(batch)
@@ -267,8 +287,8 @@ class _Reader:
         """Lessons with what is read of them."""
         return [_Seen(lesson) for lesson in lessons]
 
-    def numbers(self, batch: Sequence[_Seen], aims: Aims) -> Tensor:
-        """The network's numbers for each pair of a text and a target, [P, U, K]."""
+    def answers(self, batch: Sequence[_Seen], aims: Aims) -> Answers:
+        """The network's numbers for each pair of a text and a target."""
         raise NotImplementedError
 
     def decided(self, batch: Sequence[_Seen]) -> tuple[Tensor, dict[str, float]]:
@@ -328,12 +348,13 @@ class _WordReader(_Reader):
         same = (found.argmax(1) == wanted.argmax(1)).float().mean()
         return functional.cross_entropy(found, wanted), {"agreement": float(same)}
 
-    def numbers(self, batch: Sequence[_Seen], aims: Aims) -> Tensor:
+    def answers(self, batch: Sequence[_Seen], aims: Aims) -> Answers:
         tokens, fields = self.student.encode([seen.lesson.units for seen in batch])
         if self.student.is_told_class:
-            return self.student.answers(tokens[aims.text], fields[aims.text], aims.target)[0]
-        numbers: Tensor = self.student.network(tokens, fields, None)[0]  # [B, U, C]: once for all classes
-        return numbers[aims.text].gather(2, aims.target[:, None, None].expand(-1, numbers.shape[1], 1))
+            numbers, _, tags = self.student.tagged(tokens[aims.text], fields[aims.text], aims.target)
+            return Answers(numbers, tags)
+        numbers = self.student.network(tokens, fields, None)[0]  # [B, U, C]: once for all classes
+        return Answers(numbers[aims.text].gather(2, aims.target[:, None, None].expand(-1, numbers.shape[1], 1)))
 
     def pooled(self, batch: Sequence[_Seen]) -> Tensor:
         tokens, fields = self.student.encode([seen.lesson.units for seen in batch])
@@ -395,12 +416,12 @@ class _StateReader(_Reader):
         slot = torch.where(unit_of < 0, -1, owner[:, None] * longest + unit_of)
         return numbers, states, slot, torch.tensor([len(seen), longest])
 
-    def numbers(self, batch: Sequence[_Seen], aims: Aims) -> Tensor:
+    def answers(self, batch: Sequence[_Seen], aims: Aims) -> Answers:
         numbers, _, slot, shape = self._read(batch)
         units = _to_units(numbers, slot, shape)[aims.text]  # [P, U, C K]
         count = self.student.per_class
         columns = aims.target[:, None] * count + torch.arange(count)  # [P, K]
-        return units.gather(2, columns[:, None].expand(-1, units.shape[1], -1))
+        return Answers(units.gather(2, columns[:, None].expand(-1, units.shape[1], -1)))
 
     def pooled(self, batch: Sequence[_Seen]) -> Tensor:
         _, states, slot, shape = self._read(batch)
