@@ -159,10 +159,10 @@ def test_a_saved_student_gives_the_same_scores(tmp_path, body):
     assert again.fingerprint == student.fingerprint
 
 
-def refined(value, words, guess, refine, seed=0):
+def refined(value, words, guess, refine, seed=0, game="logit"):
     """The Shapley values of a game by a student that guesses, corrected by some questions."""
     case = case_of(value, words)
-    student = WordStudent(labels=case.classifier.labels, words=1, game="logit", refine=refine, seed=seed)
+    student = WordStudent(labels=case.classifier.labels, words=1, game=game, refine=refine, seed=seed)
     numbers = torch.zeros(1, words, 1)
     numbers[0, :, 0] = torch.tensor(guess)
     return student.scored(case, numbers, torch.zeros(1, student.width + 1))
@@ -184,6 +184,23 @@ def test_refining_is_unbiased_and_its_margins_hold():
     inside = torch.stack([(each.values[0] - truth).abs() <= each.margins[0] for each in found])
     assert inside.float().mean() > 0.85
     assert all(each.measures["residual"].abs().max() < 1e-5 for each in found)
+
+
+def test_any_student_on_a_known_scale_can_be_refined():
+    """One of occlusion, which asked about the probability: it becomes one of Shapley values, without bias."""
+
+    def chance(x):
+        return smooth(x).sigmoid()
+
+    truth = by_definition(chance, 6)
+    whole = torch.ones(1, 6, dtype=torch.float64)
+    without = whole - torch.eye(6, dtype=torch.float64)
+    guess = (chance(whole) - chance(without)).tolist()
+    assert (torch.tensor(guess) - truth).abs().max() > 0.02  # it is another method, and biased
+    found = [refined(smooth, 6, guess, refine=20, seed=seed, game="prob") for seed in range(300)]
+    several = torch.stack([each.values[0] for each in found])
+    error = several.std(0) / 300**0.5
+    assert ((several.mean(0) - truth).abs() <= 4 * error + 1e-6).all()
 
 
 def test_a_good_guess_makes_refining_precise():
@@ -211,9 +228,11 @@ def test_one_pair_of_questions_tells_no_margins():
     assert refined(smooth, 6, [0.0] * 6, 4).margins.min() > 0
 
 
-def test_only_shapley_values_can_be_refined():
-    with pytest.raises(UsageError, match="cannot be refined"):
+def test_only_scores_on_a_known_scale_can_be_refined():
+    with pytest.raises(UsageError, match="not known how its teacher took words away"):
         words_student(refine=8)
+    with pytest.raises(UsageError, match="has learned ranking, and not scores"):
+        words_student(refine=8, game="logit", form="ranking")
     with pytest.raises(UsageError, match="at least refine=2"):
         words_student(refine=1, game="logit")
 

@@ -122,3 +122,5 @@ def distil(
         console.print(f"{each.out}: learned from {each.texts} texts{before}; dev  {figures}", markup=False)
         if each.left_out:
             console.print(f"note: {each.left_out} explanations taught nothing: all their scores are 0")
+        for told in each.failures:
+            console.print(f"note: {told}", markup=False)

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from veridical.core.component import Count, Number, Positive, Probability, Seed, option
-from veridical.core.errors import ModelError, UnsupportedError, UsageError
+from veridical.core.errors import InputError, ModelError, UnsupportedError, UsageError
 from veridical.core.values import FAMILIAR, IMAGE, PAIR, TEXT, Gives, Unit
 from veridical.explainers.base import Explainer, Scores, adding_up
 from veridical.explainers.coalitions import all_pairs, ask_each, drawn_pairs, number_of_pairs
@@ -63,10 +63,15 @@ class Student(Learned, Explainer):
     depth: Count = option(1, "How many layers the network has.")
     heads: Count = option(4, "How many heads attend in each layer at most; they share its width evenly.")
     dropout: Probability = option(0.0, "The share of states that is dropped in training.")
-    game: Scale | None = option(None, "The output whose Shapley values its teacher estimates; none for other teachers.")
+    taught: tuple[str, ...] = option((), "The classes that its lessons explained; none for all of them.")
+    game: Scale | None = option(
+        None, "The output that its teacher asked about with words taken away; none if that is not known."
+    )
     eraser: EraserName = option("mask", "How its teacher took words away; `refine` does so, too.")
     refine: Number = option(
-        0, "How many questions to ask the model to correct the student, which stays as a first guess; 0 asks none."
+        0,
+        "How many questions to ask the model to turn the student's scores into Shapley values without bias; the better "
+        "the student, the less noise. 0 asks none.",
     )
     any_model: bool = option(False, "Use it with another model, too; its scores are about the one it was made for.")
     seed: Seed = option(0, "Seed of the network's first weights.")
@@ -98,10 +103,16 @@ class Student(Learned, Explainer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.refine and (self.game is None or self.form != "scores"):
+        if self.refine and self.form != "scores":
             raise UsageError(
-                "this student cannot be refined: it has not learned Shapley values",
-                remedy="Distil one from kernel-shap or permutation-shap, with --form scores.",
+                f"this student cannot be refined: it has learned {self.form}, and not scores",
+                remedy="Distil one with --form scores.",
+            )
+        if self.refine and self.game is None:
+            raise UsageError(
+                "this student cannot be refined: it is not known how its teacher took words away, and what it asked then",
+                remedy="Distil one from kernel-shap, permutation-shap, lime or occlusion, or from several of them with "
+                "the same output and eraser.",
             )
         if self.refine == 1:
             raise UsageError("one question corrects nothing", remedy="Give at least refine=2: they come in pairs.")
@@ -115,6 +126,18 @@ class Student(Learned, Explainer):
             unseen = [label for label in case.classifier.labels if label not in self.labels]
             told = f"never saw the label {unseen[0]!r}" if unseen else f"learned the labels {', '.join(self.labels)}"
             raise UnsupportedError(f"the student {told}", remedy="Distil one from this model.")
+        self._check_taught(case)
+
+    def _check_taught(self, case: Case) -> None:
+        """Refuse a class that no lesson explained: what the student says of it would be about nothing."""
+        for example, target in zip(case.batch.examples, case.targets.tolist(), strict=True):
+            name = case.classifier.target_name(target)
+            if self.taught and name not in self.taught:
+                raise InputError(
+                    f"the student never learned what speaks for {name!r}: its lessons explained {', '.join(self.taught)}",
+                    example=example.id,
+                    remedy="Distil one with --target every, or from data with texts of this class.",
+                )
 
     def values(self, found: Tensor, live: Tensor) -> Tensor:
         """The scores [B, U] that are made of a network's numbers [B, U, K] for the target of each entry."""
@@ -435,7 +458,7 @@ class WordStudent(Student):
 
 
 def _refined(case: Case, guess: Tensor, student: Student) -> Scores:
-    """Shapley values [B, U]: a guess, and an estimate without bias of what it leaves over.
+    """Shapley values [B, U] of the game that the teacher played: a guess, and an unbiased estimate of what it leaves.
 
     The guess is taken for a game of its own in which each word adds its score. What is left of the model's game has the
     Shapley values that the guess lacks, and the better the guess, the less noisy is an estimate of them.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -13,7 +14,8 @@ from torch.nn import functional
 
 from veridical.core.errors import InputError
 from veridical.core.values import Example, Explanation, Unit
-from veridical.masking.erasure import NEUTRAL, levels
+from veridical.masking.case import Scale
+from veridical.masking.erasure import ERASERS, NEUTRAL, levels
 
 Reduction = Literal["mean", "sum", "ref_code"]
 """How the terms of a text make its loss: their mean, the published sum, or as in the authors' code."""
@@ -47,18 +49,25 @@ class Lesson:
 class Lessons:
     """The lessons of some data, the sizes of the teachers' scores, and how many explanations were of no use.
 
-    `signed` says whether any score is negative.
+    `signed` says whether any score is negative. `game` has the output and the eraser that all teachers asked about, if
+    these are the same.
     """
 
     items: tuple[Lesson, ...]
     sizes: tuple[float, ...]
     signed: bool
     left_out: int
+    game: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def scale(self) -> float:
-        """What answers are multiplied by: the size of one teacher's scores; several have no common one."""
-        return self.sizes[0] if len(self.sizes) == 1 else 1.0
+        """What answers are multiplied by: the size of the scores of one teacher, or of several on the same output."""
+        return self.sizes[0] if len(set(self.sizes)) == 1 else 1.0
+
+    @property
+    def targets(self) -> set[int]:
+        """The classes that are explained."""
+        return {target for item in self.items for target in item.targets}
 
     def __len__(self) -> int:
         return len(self.items)
@@ -69,10 +78,14 @@ def lessons_of(
 ) -> Lessons:
     """Lessons from the explanations of one or more teachers.
 
-    Each teacher's scores are divided by their size, so that several teachers speak with one voice; for dev data the
-    `sizes` are those of the training data. An explanation all of whose scores are 0 teaches nothing, and is left out.
+    Each teacher's scores are divided by their size, so that several teachers speak with one voice; those of teachers
+    that asked about the same output with the same eraser are on one scale already, and are divided by the size of all.
+    For dev data the `sizes` are those of the training data. An explanation all of whose scores are 0 teaches nothing,
+    and is left out.
     """
-    sizes = [_size(explanations) for explanations in taught] if sizes is None else sizes
+    game, purpose = _game(taught), "to learn" if sizes is None else "to choose the best student by"
+    if sizes is None:
+        sizes = [_size(chain(*taught))] * len(taught) if game else [_size(explanations) for explanations in taught]
     found: dict[str, list[tuple[Explanation, float]]] = {}
     left_out = 0
     for explanations, size in zip(taught, sizes, strict=True):
@@ -83,15 +96,27 @@ def lessons_of(
                 left_out += 1
     if not found:
         raise InputError(
-            "there is nothing to learn: all scores of the teacher are 0",
+            f"there is nothing {purpose}: all scores of the teacher are 0",
             remedy="Choose another teacher, or other data.",
         )
     items = tuple(_lesson(pairs, labels) for pairs in found.values())
     signed = any(bool((item.scores < 0).any()) for item in items)
-    return Lessons(items, tuple(sizes), signed, left_out)
+    return Lessons(items, tuple(sizes), signed, left_out, game)
 
 
-def _size(explanations: Sequence[Explanation]) -> float:
+def _game(taught: Sequence[Sequence[Explanation]]) -> dict[str, str]:
+    """The output and the eraser that all explanations asked about, by their specs; empty if they differ or say none."""
+    found: set[tuple[str, str] | None] = set()
+    for spec in {id(each.spec): each.spec for explanations in taught for each in explanations}.values():
+        method = spec.get("method")
+        told = [method.get(name) for name in ("output", "eraser")] if isinstance(method, Mapping) else []
+        output, eraser = told if all(isinstance(each, str) for each in told) and told else (None, None)
+        found.add((output, eraser) if output in get_args(Scale) and eraser in ERASERS else None)
+    only = found.pop() if len(found) == 1 else None
+    return {} if only is None else {"game": only[0], "eraser": only[1]}
+
+
+def _size(explanations: Iterable[Explanation]) -> float:
     """The root of the mean square of all scores."""
     squares = [score**2 for each in explanations for score in each.scores]
     return math.sqrt(sum(squares) / max(1, len(squares))) or 1.0

@@ -66,7 +66,7 @@ _PUBLISHED = {
     "optimiser": "sgd",
     "epochs": 50.0,
     "batch_size": 500,
-    "tokens": 3000,
+    "step_words": 3000,
     "rate": 1e-4,
     "warmup": 0.0,
     "decay": "none",
@@ -118,7 +118,7 @@ class Distillation(Component):
     optimiser: Literal["adamw", "sgd"] = option("adamw", "What takes the steps; sgd is the published one, and slow.")
     epochs: Positive = option(30.0, "Passes over the lessons at most.")
     batch_size: Count = option(32, "Texts per step.")
-    tokens: Count | None = option(
+    step_words: Count | None = option(
         None, "Words and label tokens per step, on average, where these are fewer texts than batch_size."
     )
     rate: Positive = option(1e-3, "Learning rate.")
@@ -138,7 +138,7 @@ class Distillation(Component):
     def schedule(self, words: float) -> Schedule:
         """How long and how fast it is taught, by texts of so many words on average."""
         label_tokens = 2
-        texts = self.batch_size if self.tokens is None else int(self.tokens / (words + label_tokens))
+        texts = self.batch_size if self.step_words is None else int(self.step_words / (words + label_tokens))
         return Schedule(
             epochs=self.epochs,
             batch_size=max(1, min(self.batch_size, texts)),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, cast
 
 import torch
@@ -17,6 +16,7 @@ from transformers.trainer_utils import set_seed
 
 from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.progress import Watch
+from veridical.core.values import IMAGE, Example
 from veridical.explainers.students import PADDING, SideStudent, Student, WordNetwork, WordStudent, hashed
 from veridical.models import Ability, Classifier
 from veridical.models.architecture import quietly
@@ -46,13 +46,38 @@ _CACHE = 2 << 30
 _DEV_AT_ONCE = 64
 
 
-def new_student(
-    plan: Distillation, classifier: Classifier, lessons: Lessons, game: Mapping[str, str] = MappingProxyType({})
-) -> Student:
-    """A new student for a model and some lessons; `game` has the options that say whose Shapley values they are."""
-    can_read = Ability.HIDDEN in classifier.provides
-    body = plan.body if plan.body != "auto" else "side" if can_read and not plan.predicts else "words"
-    if body == "side" and plan.predicts:
+def check_plan(plan: Distillation, classifier: Classifier, example: Example) -> None:
+    """Refuse a student that cannot be made for a model, before anybody pays its teacher; `example` is one to explain."""
+    body = _body(plan, classifier)
+    _check_predicts(plan, classifier, body)
+    if body == "words":
+        if IMAGE in example.inputs:
+            raise UnsupportedError(
+                "a student of words cannot read images", example=example.id, remedy="Distil with --body side."
+            )
+        if plan.tags and plan.form == "scores":
+            raise UsageError(
+                "a student of scores has no label tokens that could learn",
+                remedy="Leave --tags away, or distil with --form ranking or labels.",
+            )
+        return
+    classifier.require(Ability.HIDDEN, asker="a student with --body side")
+    for name in ("tags", "positions"):
+        if getattr(plan, name):
+            raise UsageError(
+                f"a student with --body side reads the model's states, and --{name} is about words",
+                remedy=f"Leave --{name} away, or distil with --body words.",
+            )
+    if plan.depth is not None and plan.depth > (most := len(_states(classifier, example))):
+        raise UsageError(
+            f"a student with --body side has at most a layer for each of the model's {most} states, and not {plan.depth}",
+            remedy=f"Give --depth {most} or less, or distil with --body words.",
+        )
+
+
+def _check_predicts(plan: Distillation, classifier: Classifier, body: str) -> None:
+    """Refuse a student that cannot take the place of the model."""
+    if plan.predicts and body == "side":
         raise UsageError(
             "a student that reads a model's states cannot do without the model",
             remedy="Leave --predicts away, or distil with --body words.",
@@ -62,15 +87,33 @@ def new_student(
             f"a student that predicts cuts texts into words, and this model's parts are called {units}",
             remedy="Distil with --units word.",
         )
-    if body == "side":
-        classifier.require(Ability.HIDDEN, asker="a student with --body side")
-    states = classifier.forward(classifier.encode([lessons.items[0].example]), hidden=True).hidden if can_read else None
+
+
+def _body(plan: Distillation, classifier: Classifier) -> str:
+    if plan.body != "auto":
+        return plan.body
+    return "side" if Ability.HIDDEN in classifier.provides and not plan.predicts else "words"
+
+
+def _states(classifier: Classifier, example: Example) -> Sequence[Tensor]:
+    """The hidden states of a pass."""
+    found = classifier.forward(classifier.encode([example]), hidden=True).hidden
+    assert found is not None
+    return found
+
+
+def new_student(plan: Distillation, classifier: Classifier, lessons: Lessons) -> Student:
+    """A new student for a model and some lessons, by a plan that was checked."""
+    body = _body(plan, classifier)
+    states = _states(classifier, lessons.items[0].example) if Ability.HIDDEN in classifier.provides else None
+    taught = tuple(name for at, name in enumerate(classifier.labels) if at in lessons.targets)
     shared: dict[str, Any] = {
         "labels": tuple(classifier.labels),
         "form": plan.form,
         "levels": 5 if lessons.signed else 3,
         "scale": lessons.scale,
-        **game,
+        "taught": () if taught == tuple(classifier.labels) else taught,
+        **lessons.game,
         "heads": plan.heads,
         "dropout": plan.dropout,
         "seed": plan.seed,
