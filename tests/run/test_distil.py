@@ -16,6 +16,7 @@ from veridical.core.progress import CancelledError, Watch
 from veridical.core.values import Example, content_hash
 from veridical.explainers import EXPLAINERS
 from veridical.models.black_box import BlackBox
+from veridical.run.check import check
 from veridical.run.distil import DistilRecord, distil
 from veridical.run.explain import explain_to_file
 from veridical.run.train import train
@@ -153,8 +154,10 @@ def test_a_student_works_with_its_own_model_unless_told_otherwise(trained, lesso
     classifier = Classifier.load(trained)
     with torch.no_grad():
         next(iter(classifier.model.parameters())).add_(0.01)
-    with pytest.raises(UnsupportedError, match="was trained with the model"):
+    with pytest.raises(UnsupportedError, match=r"/it was trained with the model .*/it\W*\(any_model=true\)"):
         explain(classifier, ["a film"], method=done.out)
+    found = check(classifier, ["a fine film"], methods=[done.out, f"{done.out}(any_model=true)"])
+    assert [each.verdict for each in found.methods] == ["not possible", "ok"]
     assert explain(classifier, ["a film"], method=f"{done.out}(any_model=true)")
     with pytest.raises(UsageError, match="has its option 'width' already"):
         explain(classifier, ["a film"], method=f"{done.out}(width=3)")

@@ -11,6 +11,7 @@ from typing import Any
 
 from veridical.core.errors import ModelError, UnsupportedError, UsageError
 from veridical.core.folders import MADE_FOR
+from veridical.core.syntax import Term
 from veridical.data import whole
 from veridical.explainers import EXPLAINERS, Explainer
 from veridical.masking import Engine
@@ -57,7 +58,9 @@ class ModelHandle:
         is_bound = getattr(explainer, MADE_FOR, None) is not None and not getattr(explainer, "any_model", False)
         # The fingerprint takes time, and few ask for it. A student that is a model, too, explains itself.
         if is_bound and getattr(explainer, "fingerprint", None) != self.fingerprint:
-            check_made_for(explainer, name, self.fingerprint)
+            folder = str(getattr(explainer, "folder", name))
+            insist = f" Or insist: {Term(folder, {'any_model': True})}; its scores are about the other model."
+            check_made_for(explainer, folder, self.fingerprint, insist if hasattr(explainer, "any_model") else "")
 
     def explanation_spec(
         self, explainer: Explainer, target: str, engine: Engine, data: str | None = None
