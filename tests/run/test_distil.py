@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from veridical import Classifier, explain, load_data
+from veridical import Classifier, audit, explain, load_data
 from veridical.core.errors import InputError, ModelError, UnsupportedError, UsageError
 from veridical.core.files import ExplanationWriter, read
 from veridical.core.folders import read_record
@@ -16,6 +16,7 @@ from veridical.core.progress import CancelledError, Watch
 from veridical.core.values import Example, content_hash
 from veridical.explainers import EXPLAINERS
 from veridical.models.black_box import BlackBox
+from veridical.report import write_page
 from veridical.run.check import check
 from veridical.run.distil import DistilRecord, distil
 from veridical.run.explain import explain_to_file
@@ -338,6 +339,19 @@ def test_unknown_words_and_empty_texts(trained, lessons, tmp_path):
     found = explain(Classifier.load(trained), ["zzyzx qwrtp", "film"], method=done.out)
     assert all(abs(score) < 1e6 for each in found for score in each.scores)
     assert found[0].measures["familiar"] < 0.05
+
+
+def test_pages_and_audits_tell_of_texts_that_a_student_never_met(trained, lessons, tmp_path):
+    (done,) = distil(
+        trained, "occlusion", tmp_path / "it", data=DATA, plan=with_plan(epochs=2, body="words"), lessons=lessons
+    )
+    strange = [Example(str(at), {"text": f"zzyzx qwrtp vbnmk{at}"}) for at in range(6)]
+    model, usual = Classifier.load(trained), load_data(f"{DATA}:test")[:6]
+    for examples, is_strange in ((strange, True), (list(usual), False)):
+        write_page(explain(model, examples, method=done.out), tmp_path / "page.html")
+        assert ("unlike those that the explainer learned from" in (tmp_path / "page.html").read_text()) == is_strange
+        found = audit(model, examples, done.out, "decision-flip", timed=0, reverse=False)
+        assert any("100% of the texts are unlike those that" in told for told in found.warnings) == is_strange
 
 
 def test_every_class_in_one_pass(trained, tmp_path):

@@ -226,7 +226,10 @@ class SideStudent(Student):
     )
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.HIDDEN})
     cost: ClassVar[str] = "a small network; its states are those of the prediction"
-    meaning: ClassVar[str] = "What its teacher would say, on the teacher's scale."
+    meaning: ClassVar[str] = (
+        "What its teacher would say: scores on the teacher's scale. Of an order it says each word's share of what "
+        "counts, for or against, and of levels a number from -2 to 2."
+    )
 
     def build(self) -> nn.Module:
         return Ladder(self.size, self.states, self)
@@ -340,7 +343,10 @@ class WordStudent(Student):
     threshold: Probability = option(0.5, "The probability from which one of several labels holds.")
     needs: ClassVar[frozenset[Ability]] = frozenset()
     cost: ClassVar[str] = "a small network, and the prediction"
-    meaning: ClassVar[str] = "What its teacher would say, on the teacher's scale."
+    meaning: ClassVar[str] = (
+        "What its teacher would say: scores on the teacher's scale. Of an order it says each word's share of what "
+        "counts, for or against, and of levels a number from -2 to 2."
+    )
 
     @property
     def is_told_class(self) -> bool:
