@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from veridical.core.study_names import STUDY_SIZES
 from veridical.studies import STUDIES, Figure, Look, Preset, Study, StudyData, Variant
 from veridical.training import Schedule
 
@@ -22,6 +23,14 @@ TINY = Study(
     },
     published=(Figure("planted", "smooth", "decision-flip", "attention", 0.42),),
 )
+
+
+def test_the_help_names_every_study_and_its_sizes(veridical):
+    known = {name: tuple(each.presets) for name, each in STUDIES.items() if name != "tiny"}
+    assert known == STUDY_SIZES
+    done = veridical("reproduce", "--help")
+    words = " ".join(done.stdout.split())
+    assert "l2e: smoke, cpu, cpu-others, cpu-reasons, cpu-budget, full" in words
 
 
 @pytest.fixture(autouse=True)

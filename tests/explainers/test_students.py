@@ -1,11 +1,14 @@
 """Students by themselves: what their numbers mean, padding, windows, unknown words, and refining without bias."""
 
+import math
+
 import pytest
 import torch
 
 from veridical.core.errors import UsageError
+from veridical.core.values import Example
 from veridical.explainers import EXPLAINERS, SideStudent, WordStudent
-from veridical.explainers.students import FAMILIAR, Layer, hashed
+from veridical.explainers.students import FAMILIAR, Layer, hashed, sinusoids
 from veridical.masking import Case
 from veridical.testing import image_classifier, pair_classifier, text_classifier
 from veridical.testing.games import by_definition, case_of, of_three, smooth
@@ -35,6 +38,32 @@ def test_neighbours_change_nothing(body, form):
         units = alone.values.shape[1]
         assert torch.allclose(together.values[index, :units], alone.values[0], atol=1e-5)
         assert (together.values[index, units:] == 0).all()
+
+
+def test_places_of_words_are_told_where_asked_for():
+    classifier, examples = text_classifier()
+    for form in ("scores", "ranking"):
+        student = words_student(form=form, positions=True)
+        together = student.scores(Case.bind(classifier, examples)).values
+        alone = student.scores(Case.bind(classifier, examples[1:2])).values  # a short one, whose last label moves
+        assert torch.allclose(together[1, : alone.shape[1]], alone[0], atol=1e-5)
+    twice = [Example("1", {"text": "dull the dull the"})]
+    for positions in (False, True):
+        student = words_student(form="ranking", positions=positions)
+        found = student.scores(Case.bind(classifier, twice)).values[0]
+        assert torch.isclose(found[0], found[2], atol=1e-6) == (not positions)
+
+
+def test_sinusoids_by_hand():
+    found = sinusoids(torch.tensor([0, 3]), 4)
+    assert found[0].tolist() == [0, 1, 0, 1]
+    assert found[1].tolist() == pytest.approx([math.sin(3), math.cos(3), math.sin(0.03), math.cos(0.03)], abs=1e-6)
+
+
+def test_the_published_student_has_as_many_weights_as_published():
+    student = WordStudent(labels=("a", "b"), words=1, width=512, depth=4, heads=4)
+    for layer in student.network.layers:
+        assert sum(weights.numel() for weights in layer.parameters()) == 3_152_384
 
 
 def test_padding_never_leaks_into_the_side_network():
@@ -130,10 +159,10 @@ def test_a_saved_student_gives_the_same_scores(tmp_path, body):
     assert again.fingerprint == student.fingerprint
 
 
-def refined(value, words, guess, refine, seed=0):
+def refined(value, words, guess, refine, seed=0, game="logit"):
     """The Shapley values of a game by a student that guesses, corrected by some questions."""
     case = case_of(value, words)
-    student = WordStudent(labels=case.classifier.labels, words=1, game="logit", refine=refine, seed=seed)
+    student = WordStudent(labels=case.classifier.labels, words=1, game=game, refine=refine, seed=seed)
     numbers = torch.zeros(1, words, 1)
     numbers[0, :, 0] = torch.tensor(guess)
     return student.scored(case, numbers, torch.zeros(1, student.width + 1))
@@ -157,6 +186,23 @@ def test_refining_is_unbiased_and_its_margins_hold():
     assert all(each.measures["residual"].abs().max() < 1e-5 for each in found)
 
 
+def test_any_student_on_a_known_scale_can_be_refined():
+    """One of occlusion, which asked about the probability: it becomes one of Shapley values, without bias."""
+
+    def chance(x):
+        return smooth(x).sigmoid()
+
+    truth = by_definition(chance, 6)
+    whole = torch.ones(1, 6, dtype=torch.float64)
+    without = whole - torch.eye(6, dtype=torch.float64)
+    guess = (chance(whole) - chance(without)).tolist()
+    assert (torch.tensor(guess) - truth).abs().max() > 0.02  # it is another method, and biased
+    found = [refined(smooth, 6, guess, refine=20, seed=seed, game="prob") for seed in range(300)]
+    several = torch.stack([each.values[0] for each in found])
+    error = several.std(0) / 300**0.5
+    assert ((several.mean(0) - truth).abs() <= 4 * error + 1e-6).all()
+
+
 def test_a_good_guess_makes_refining_precise():
     truth = by_definition(smooth, 6)
     good = torch.stack([refined(smooth, 6, truth.tolist(), 20, seed).values[0] for seed in range(40)])
@@ -164,9 +210,31 @@ def test_a_good_guess_makes_refining_precise():
     assert (good - truth).pow(2).mean() < 0.5 * (none - truth).pow(2).mean()
 
 
-def test_only_shapley_values_can_be_refined():
-    with pytest.raises(UsageError, match="cannot be refined"):
+@pytest.mark.parametrize("target", ["predicted", "every"])
+def test_an_empty_text_has_nothing_to_refine(target):
+    classifier, examples = text_classifier()
+    student = words_student(game="logit", refine=8)
+    empty = [Example("e", {"text": ""}), Example("one", {"text": "film"}), examples[0]]
+    found = student.scores(Case.bind(classifier, empty, target=target))
+    alone = student.scores(Case.bind(classifier, empty[2:], target=target))
+    assert (found.values[0] == 0).all()
+    assert torch.allclose(found.values[-1], alone.values[-1], atol=1e-5)
+
+
+def test_one_pair_of_questions_tells_no_margins():
+    for refine in (2, 3):
+        assert refined(smooth, 6, [0.0] * 6, refine).margins is None
+        assert (
+            refined(lambda x: x[:, 0] * x[:, 1], 2, [0.0] * 2, refine).margins is None
+        )  # exact; as for its neighbours
+    assert refined(smooth, 6, [0.0] * 6, 4).margins.min() > 0
+
+
+def test_only_scores_on_a_known_scale_can_be_refined():
+    with pytest.raises(UsageError, match="not known how its teacher took words away"):
         words_student(refine=8)
+    with pytest.raises(UsageError, match="has learned ranking, and not scores"):
+        words_student(refine=8, game="logit", form="ranking")
     with pytest.raises(UsageError, match="at least refine=2"):
         words_student(refine=1, game="logit")
 

@@ -7,7 +7,16 @@ import pytest
 import torch
 
 from veridical.core import rationale
-from veridical.masking.erasure import LOW_POSITIVE, NEUTRAL, levels, places, share, share_rounded_down, top
+from veridical.masking.erasure import (
+    LOW_POSITIVE,
+    NEUTRAL,
+    given_levels,
+    levels,
+    places,
+    share,
+    share_rounded_down,
+    top,
+)
 
 
 def test_the_highest_score_comes_first():
@@ -61,6 +70,18 @@ def test_the_first_words_for_several_counts_at_once():
 
 def live(*counts, width=6):
     return torch.arange(width) < torch.tensor(counts)[:, None]
+
+
+def test_levels_that_are_given_stay_what_they_are():
+    scores = torch.tensor([[2.0, 2.0, 0.0, -2.0, -1.0, 1.0]])
+    assert given_levels(scores).tolist() == [[4, 4, 2, 0, 1, 3]]
+    # Cut again, they differ only where all words of a sign are high.
+    every = torch.cartesian_prod(*[torch.arange(-2.0, 3.0)] * 4)
+    for one, again in zip(given_levels(every), levels(every, torch.ones_like(every, dtype=torch.bool)), strict=True):
+        for high, low in ((4, 3), (0, 1)):
+            if (one == high).any() and (one == low).any():
+                assert torch.equal(one == high, again == high)
+            assert torch.equal((one == high) | (one == low), (again == high) | (again == low))
 
 
 def test_five_levels_lie_around_the_means_of_each_sign():

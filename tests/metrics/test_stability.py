@@ -46,6 +46,21 @@ def test_words_are_compared_per_label_pooled_or_on_top():
     assert measured(Stability(words="top", ratio=0.5), one, other)[0] == pytest.approx([1.0] * 2)
 
 
+def test_levels_are_not_cut_again():
+    """A student of labels calls all of its words highly positive: so they are, also beside slightly positive ones."""
+    one, other = explained("great movie", {"great": 2.0, "movie": 2.0}), explained("great movie too", {"great": 2.0})
+    more = explained("great movie then", {"great": 2.0, "then": 1.0})
+
+    def in_levels(pair):
+        return pair[0], replace(pair[1], spec={"scores": "levels"})
+
+    assert measured(Stability(count=1), *map(in_levels, (one, other)))[0] == [1 / 2] * 2
+    assert measured(Stability(count=1), *map(in_levels, (one, more)))[0] == pytest.approx([1 / 3] * 2)
+    assert (
+        measured(Stability(count=1), one, more)[0] == [0.0] * 2
+    )  # as plain scores, the words of the first are slightly positive
+
+
 def test_signs_are_kept_apart():
     one, other = explained("great plot", {"great": 1.0}), explained("great cast", {"great": -1.0})
     assert measured(Stability(words="pooled"), one, other)[0] == [0.0, 0.0]

@@ -79,6 +79,13 @@ def test_control_characters_do_nothing() -> None:
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", shown)
 
 
+def test_shares_are_not_said_to_speak_for_the_answer() -> None:
+    shown = show(explain(scores=(0.5, 0.3, 0.01, 0.1, 0.09), spec={"scores": "shares"}))
+    assert "[**great]" in shown
+    assert "[+" not in shown.splitlines()[3]
+    assert "do not say whether a word speaks for the answer or against it" in " ".join(shown.split())
+
+
 def test_scores_that_do_not_add_up_are_doubted() -> None:
     shown = show(explain(measures={"difference": 0.2, "residual": 0.3}))
     assert "the scores miss 150% of the difference that they share out" in " ".join(shown.split())

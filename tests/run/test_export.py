@@ -1,6 +1,7 @@
 """Exported students: a graph gives the scores that we give, for any number of texts and tokens."""
 
 import json
+import logging
 
 import numpy as np
 import pytest
@@ -78,3 +79,11 @@ def test_what_cannot_be_exported(trained, tmp_path):
         export(trained, "occlusion", tmp_path / "onnx")
     with pytest.raises(UnsupportedError, match="no scores for tokens"):
         export(trained, made(trained, tmp_path / "it", form="ranking"), tmp_path / "onnx")
+
+
+def test_a_graph_knows_where_words_stand_and_nothing_is_logged(trained, tmp_path, caplog):
+    student = made(trained, tmp_path / "it", words=8, form="ranking", positions=True)
+    assert export(trained, student, tmp_path / "onnx").difference < 1e-4
+    assert not [
+        each for each in caplog.records if each.levelno >= logging.WARNING
+    ]  # the exporter warns that torchvision is missing, which no student needs

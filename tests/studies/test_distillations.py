@@ -24,10 +24,12 @@ from veridical.training.schedule import Distillation
 QUICK = Distillation(body="words", width=16, depth=1, heads=2, epochs=2.0)
 
 
-def explanation(scores):
+def explanation(scores, spec=None):
     words = "abcdefgh"[: len(scores)]
     units = tuple(Unit(TEXT, (2 * at, 2 * at + 1), word) for at, word in enumerate(words))
-    return Explanation("1", {TEXT: " ".join(words)}, "yes", units, tuple(map(float, scores)), {}, "a", {"method": {}})
+    return Explanation(
+        "1", {TEXT: " ".join(words)}, "yes", units, tuple(map(float, scores)), {}, "a", {"method": {}, **(spec or {})}
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,14 @@ def explanation(scores):
 )
 def test_a_teacher_is_cut_to_as_many_words_as_its_student(teacher, student, cut):
     assert as_many(explanation(teacher), explanation(student)).scores == tuple(cut)
+
+
+def test_levels_of_a_student_are_read_as_levels():
+    """All of its words are highly positive, and so are as many of the teacher's."""
+    made = as_many(explanation([5, 4, 3, -1]), explanation([2, 2, 0, -2], {"scores": "levels"}))
+    assert made.scores == (2, 2, 0, -2)
+    assert made.spec["scores"] == "levels"
+    assert as_many(explanation([5, 4, 3, -1]), explanation([2, 2, 0, -2])).scores == (1, 1, 0, -1)
 
 
 @pytest.fixture(scope="module")

@@ -68,6 +68,57 @@ def test_long_texts_have_some_pairs_drawn():
     )
 
 
+def test_short_texts_have_all_of_their_pairs_beside_long_ones():
+    """Two texts of three words, one of which is in a batch with a text of 300: three pairs of 44,850."""
+    torch.manual_seed(0)
+    values, sizes = torch.randn(2, 300), torch.randn(2, 300).abs()
+    values[0, :3], sizes[0, :3] = VALUES[0], SIZES[0]
+    live = torch.arange(300) < torch.tensor([3, 300])[:, None]
+    alone = order_loss(values[:1], sizes[:1], live[:1], "sum")
+    assert alone.item() == pytest.approx(1.368063, abs=1e-5)
+    both = order_loss(values, sizes, live, "sum", None, seeded())
+    other = order_loss(values[1:], sizes[1:], live[1:], "sum", None, seeded())
+    assert both.item() == pytest.approx((1.368063 + other.item()) / 2, rel=1e-5)
+
+
+def seeded():
+    return torch.Generator().manual_seed(7)
+
+
+def test_drawn_pairs_stand_for_all_of_them():
+    torch.manual_seed(0)
+    values, sizes = torch.randn(1, 200), torch.randn(1, 200).abs()
+    first, second = torch.triu_indices(200, 200, 1)
+    ahead = (sizes[0, first] - sizes[0, second]).sign() * (values[0, first] - values[0, second])
+    whole = torch.nn.functional.softplus(-ahead).sum().item()
+    live = torch.ones(1, 200, dtype=torch.bool)
+    for reduction, expected in (("sum", whole), ("ref_code", whole / 202)):
+        drawn = [order_loss(values, sizes, live, reduction).item() for _ in range(30)]
+        assert sum(drawn) / 30 == pytest.approx(expected, rel=0.02)
+    same = [order_loss(values, sizes, live, "sum", None, seeded()).item() for _ in range(2)]
+    assert same[0] == same[1]
+
+
+def test_label_tokens_come_after_every_word():
+    tags = torch.tensor([[0.7, -0.4]])
+    words = order_loss(VALUES, SIZES, ALL, "sum").item()
+    below = sum(math.log1p(math.exp(tag - value)) for tag in (0.7, -0.4) for value in (0.2, 1.5, -0.3))
+    assert order_loss(VALUES, SIZES, ALL, "sum", tags).item() == pytest.approx(words + below, abs=1e-5)
+    # The two label tokens are equal: the published code pushes the first of them up, and divides by n + 2.
+    even = math.log1p(math.exp(-(0.7 + 0.4))) - math.log(2)
+    published = order_loss(VALUES, SIZES, ALL, "ref_code", tags).item()
+    assert published == pytest.approx((words + below + even) / 5, abs=1e-5)
+
+
+def test_label_tokens_are_neutral_among_levels():
+    found = aims(torch.tensor([[1.0, -1.0]]), torch.tensor([[4, 0]]))
+    logits, neutral = torch.zeros(1, 2, 5), torch.zeros(1, 2, 5)
+    neutral[..., 2] = 3.0
+    one = math.log(4 + math.exp(3)) - 3
+    total = level_loss(logits, found, "sum", neutral).item()
+    assert total == pytest.approx(2 * math.log(5) + 2 * one, abs=1e-5)
+
+
 def test_levels_by_the_sheet():
     (lesson,) = lessons_of([[explanation([0.8, 0.2, 0.05, 0.0, -0.1, -0.5], text="a b c d e f")]], ["yes"]).items
     assert aims_of([lesson], 5).level.tolist() == [[4, 3, 3, 2, 1, 0]]

@@ -43,6 +43,14 @@ def check(
             autocompletion=completion.names("data"),
         ),
     ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A method to try out, or the folder of one that was learned; several may be given. Default: every "
+            "method that has a name.",
+            autocompletion=completion.names("explainers"),
+        ),
+    ] = None,
     units: Units = None,
     hold: Hold = None,
     long: Long = None,
@@ -52,10 +60,13 @@ def check(
 
     Exit code 6 says that there is a problem, so that a script can stop; warnings end with 0.
     """
+    from veridical.cli.names import check_methods
     from veridical.cli.progress import shown
     from veridical.data import load
 
     check_trained(model)
+    for name in method or ():
+        check_methods(name)
     examples = load(data) if data else None
 
     from veridical.models import Classifier
@@ -63,7 +74,7 @@ def check(
 
     classifier = Classifier.load(model, **reading_settings(units, hold, long))
     with shown() as watch:
-        done = job(classifier, examples, watch=watch)
+        done = job(classifier, examples, methods=method, watch=watch)
     if as_json:
         typer.echo(json.dumps({"model": model, **asdict(done)}))
     else:

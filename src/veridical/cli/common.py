@@ -153,17 +153,23 @@ def numbers_of(name: str, text: str, example: str) -> list[int]:
 P = TypeVar("P", bound=Component)
 
 
-def with_preset(plan: P, preset: str | None) -> P:
-    """A plan with the settings of a preset, but for those that were given."""
+def with_preset(plan: P, preset: str | None, context: typer.Context) -> P:
+    """A plan with the settings of a preset, but for those that were given to the command, as its context knows."""
     if preset is None:
         return plan
     kind: Any = type(plan)
     if preset not in kind.presets:
         raise unknown("preset", preset, kind.presets)
-    defaults = {name: each.default for name, each in options_of(kind).items()}
-    given = {name: value for name, value in asdict(cast("Any", plan)).items() if value != defaults[name]}
+    # Not those that differ from their defaults: a default that somebody asks for is asked for, too.
+    given = {name: value for name, value in asdict(cast("Any", plan)).items() if _is_given(context, name)}
     made: P = kind(**{**kind.presets[preset], **given})
     return made
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Whether an option was given on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def reading_settings(

@@ -30,6 +30,7 @@ from veridical.training import Distillation
 
 @options_from(leave_out=("seed",), plan=Distillation)
 def distil(
+    context: typer.Context,
     model: Model,
     *,
     teacher: Annotated[
@@ -85,7 +86,7 @@ def distil(
     from veridical.cli.progress import shown
 
     check_trained(model)
-    plan = with_preset(plan, preset)
+    plan = with_preset(plan, preset, context)
     for name in teacher:
         if not name.endswith((".parquet", ".jsonl")):
             check_methods(name)
@@ -121,3 +122,5 @@ def distil(
         console.print(f"{each.out}: learned from {each.texts} texts{before}; dev  {figures}", markup=False)
         if each.left_out:
             console.print(f"note: {each.left_out} explanations taught nothing: all their scores are 0")
+        for told in each.failures:
+            console.print(f"note: {told}", markup=False)

@@ -10,16 +10,16 @@ from rich.console import Console
 
 from veridical.cli import completion
 from veridical.cli.common import Json
+from veridical.core.study_names import STUDY_SIZES, sizes_told
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="saloss, regex or scc.", autocompletion=completion.papers)],
+    paper: Annotated[str, typer.Argument(help=f"{', '.join(STUDY_SIZES)}.", autocompletion=completion.papers)],
     preset: Annotated[
         str,
         typer.Option(
-            help="The size: smoke (a minute or two), cpu (one data set, hours on two cores), cpu-others (parts of "
-            "other data), full (all data, BERT; for a GPU); saloss also has cpu-targets, regex and scc have cpu-terms, "
-            "scc has cpu-images and cpu-fresh.",
+            help="The size: smoke (a minute or two), cpu (one data set, hours on two cores), cpu-NAME (a part of it or "
+            f"other data), full (all data, BERT; for a GPU). {sizes_told()}.",
             autocompletion=completion.sizes,
         ),
     ] = "cpu",

@@ -32,6 +32,7 @@ from veridical.simulation import ScaffoldPlan
 
 @options_from(leave_out=("seed",), plan=ScaffoldPlan)
 def scaffold(
+    context: typer.Context,
     model: Model,
     *,
     data: Annotated[
@@ -82,7 +83,7 @@ def scaffold(
     from veridical.cli.progress import shown
 
     check_trained(model)
-    plan = with_preset(plan, preset)
+    plan = with_preset(plan, preset, context)
     sizes = numbers_of("students", students, "500,1000,2000")
     if min(sizes) < 1:
         raise UsageError(f"--students cannot be {students!r}", remedy="A student needs at least one example.")

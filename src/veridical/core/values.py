@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 
@@ -159,6 +159,16 @@ UNFAMILIAR = 0.01
 
 HUMAN = "human"
 """The `source` of rationales and study answers: people explain, too."""
+
+
+Gives = Literal["signed", "levels", "shares"]
+"""What scores are: signed numbers, levels from -2 (highly negative) to 2, or shares of a whole, without a sign."""
+
+
+def gives(spec: Mapping[str, Any]) -> Gives:
+    """What the scores of an explanation are, by its spec; without a word of it they are signed numbers."""
+    told = spec.get("scores")
+    return told if told in ("levels", "shares") else "signed"
 
 
 def gives_labels(model: Any) -> TypeGuard[Mapping[str, Any]]:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from veridical.core.component import Component, Seed, option
+from veridical.core.values import Gives
 from veridical.masking import Case
 from veridical.models import Ability
 
@@ -56,6 +57,11 @@ class Explainer(Component, ABC):
     weakness: ClassVar[str] = ""
     total: ClassVar[str] = ""
     margins: ClassVar[str] = ""
+
+    @property
+    def gives(self) -> Gives:
+        """What the scores are; only a method whose scores are no signed numbers has to say so."""
+        return "signed"
 
     @property
     def remedy(self) -> str:

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from veridical.core.component import Count, Number, Positive, Probability, Seed, option
-from veridical.core.errors import ModelError, UnsupportedError, UsageError
-from veridical.core.values import FAMILIAR, IMAGE, PAIR, TEXT, Unit
+from veridical.core.errors import InputError, ModelError, UnsupportedError, UsageError
+from veridical.core.values import FAMILIAR, IMAGE, PAIR, TEXT, Gives, Unit
 from veridical.explainers.base import Explainer, Scores, adding_up
 from veridical.explainers.coalitions import all_pairs, ask_each, drawn_pairs, number_of_pairs
 from veridical.explainers.shapley import exact, unbiased
@@ -34,8 +34,13 @@ from veridical.models.weights import Learned
 Form = Literal["scores", "ranking", "labels"]
 """What a student has learned: signed scores, the order of their sizes, or their levels."""
 
+_GIVES: Mapping[str, Gives] = {"scores": "signed", "ranking": "shares", "labels": "levels"}
+
 _AT_ONCE = 16_384
 """Positions of words that a student reads in one batch: it is small, and keeps nothing for a way back."""
+
+_FEWEST_TO_TELL = 4
+"""With fewer questions, which come in pairs, `refine` cannot tell how far off it is."""
 
 PADDING, UNKNOWN, SPECIALS = 0, 1, 2
 """Words of a vocabulary that are none, and how many there are of these. Label tokens come after the words."""
@@ -58,10 +63,15 @@ class Student(Learned, Explainer):
     depth: Count = option(1, "How many layers the network has.")
     heads: Count = option(4, "How many heads attend in each layer at most; they share its width evenly.")
     dropout: Probability = option(0.0, "The share of states that is dropped in training.")
-    game: Scale | None = option(None, "The output whose Shapley values its teacher estimates; none for other teachers.")
+    taught: tuple[str, ...] = option((), "The classes that its lessons explained; none for all of them.")
+    game: Scale | None = option(
+        None, "The output that its teacher asked about with words taken away; none if that is not known."
+    )
     eraser: EraserName = option("mask", "How its teacher took words away; `refine` does so, too.")
     refine: Number = option(
-        0, "How many questions to ask the model to correct the student, which stays as a first guess; 0 asks none."
+        0,
+        "How many questions to ask the model to turn the student's scores into Shapley values without bias; the better "
+        "the student, the less noise. 0 asks none.",
     )
     any_model: bool = option(False, "Use it with another model, too; its scores are about the one it was made for.")
     seed: Seed = option(0, "Seed of the network's first weights.")
@@ -88,16 +98,21 @@ class Student(Learned, Explainer):
         return self.levels if self.form == "labels" else 1
 
     @property
-    def is_signed(self) -> bool:
-        """Whether scores say for or against; an order of sizes does not."""
-        return self.form == "scores" or (self.form == "labels" and self.levels == 5)
+    def gives(self) -> Gives:
+        return _GIVES[self.form]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.refine and (self.game is None or self.form != "scores"):
+        if self.refine and self.form != "scores":
             raise UsageError(
-                "this student cannot be refined: it has not learned Shapley values",
-                remedy="Distil one from kernel-shap or permutation-shap, with --form scores.",
+                f"this student cannot be refined: it has learned {self.form}, and not scores",
+                remedy="Distil one with --form scores.",
+            )
+        if self.refine and self.game is None:
+            raise UsageError(
+                "this student cannot be refined: it is not known how its teacher took words away, and what it asked then",
+                remedy="Distil one from kernel-shap, permutation-shap, lime or occlusion, or from several of them with "
+                "the same output and eraser.",
             )
         if self.refine == 1:
             raise UsageError("one question corrects nothing", remedy="Give at least refine=2: they come in pairs.")
@@ -111,6 +126,18 @@ class Student(Learned, Explainer):
             unseen = [label for label in case.classifier.labels if label not in self.labels]
             told = f"never saw the label {unseen[0]!r}" if unseen else f"learned the labels {', '.join(self.labels)}"
             raise UnsupportedError(f"the student {told}", remedy="Distil one from this model.")
+        self._check_taught(case)
+
+    def _check_taught(self, case: Case) -> None:
+        """Refuse a class that no lesson explained: what the student says of it would be about nothing."""
+        for example, target in zip(case.batch.examples, case.targets.tolist(), strict=True):
+            name = case.classifier.target_name(target)
+            if self.taught and name not in self.taught:
+                raise InputError(
+                    f"the student never learned what speaks for {name!r}: its lessons explained {', '.join(self.taught)}",
+                    example=example.id,
+                    remedy="Distil one with --target every, or from data with texts of this class.",
+                )
 
     def values(self, found: Tensor, live: Tensor) -> Tensor:
         """The scores [B, U] that are made of a network's numbers [B, U, K] for the target of each entry."""
@@ -199,7 +226,10 @@ class SideStudent(Student):
     )
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.HIDDEN})
     cost: ClassVar[str] = "a small network; its states are those of the prediction"
-    meaning: ClassVar[str] = "What its teacher would say, on the teacher's scale."
+    meaning: ClassVar[str] = (
+        "What its teacher would say: scores on the teacher's scale. Of an order it says each word's share of what "
+        "counts, for or against, and of levels a number from -2 to 2."
+    )
 
     def build(self) -> nn.Module:
         return Ladder(self.size, self.states, self)
@@ -254,7 +284,7 @@ class WordNetwork(StudentNetwork):
     def __init__(self, student: WordStudent) -> None:
         super().__init__(student.width + 1)  # and the share of unknown words
         self.scale = student.width**0.5
-        self.words = student.words
+        self.words, self.width, self.positions = student.words, student.width, student.positions
         tokens = SPECIALS + student.words + student.classes
         self.embedding = nn.Embedding(tokens, student.width, padding_idx=PADDING)
         self.fields = nn.Embedding(2, student.width)
@@ -274,9 +304,17 @@ class WordNetwork(StudentNetwork):
         """
         vectors = self.embedding(words) * self.scale + self.fields(fields)
         padding = words == PADDING
+        if self.positions:
+            places = (0 if label is None else 1) + torch.arange(words.shape[1], device=words.device)
+            vectors = vectors + sinusoids(places, self.width).to(vectors)
         if label is not None:
             tag = self.embedding(SPECIALS + self.words + label)[:, None] * self.scale  # [B, 1, w]
-            vectors = torch.cat([tag, vectors, tag], 1)
+            start = end = tag
+            if self.positions:  # the last stands after the text's own words, and not after the longest text's
+                after = 1 + (~padding).sum(1)
+                start = tag + sinusoids(torch.zeros_like(after), self.width)[:, None].to(tag)
+                end = tag + sinusoids(after, self.width)[:, None].to(tag)
+            vectors = torch.cat([start, vectors, end], 1)
             padding = functional.pad(padding, (1, 1), value=False)
         # Without padding a faster kernel is taken; a graph must not depend on what is in a batch.
         state, mask = vectors, padding if torch.compiler.is_exporting() or bool(padding.any()) else None
@@ -299,12 +337,16 @@ class WordStudent(Student):
 
     words: Count = option(1, "How many words its vocabulary has.")
     window: Count = option(512, "Words that are read together; a longer text is read in windows that overlap.")
+    positions: bool = option(False, "Whether it is told by sinusoids where words stand; published students are not.")
     predicts: bool = option(False, "Whether it has learned the model's decisions, too: then it is a model itself.")
     several: bool = option(False, "Whether any number of the model's labels may hold.")
     threshold: Probability = option(0.5, "The probability from which one of several labels holds.")
     needs: ClassVar[frozenset[Ability]] = frozenset()
     cost: ClassVar[str] = "a small network, and the prediction"
-    meaning: ClassVar[str] = "What its teacher would say, on the teacher's scale."
+    meaning: ClassVar[str] = (
+        "What its teacher would say: scores on the teacher's scale. Of an order it says each word's share of what "
+        "counts, for or against, and of levels a number from -2 to 2."
+    )
 
     @property
     def is_told_class(self) -> bool:
@@ -353,8 +395,13 @@ class WordStudent(Student):
         if not self.is_told_class:
             numbers, states = self.network(tokens, fields, None)
             return numbers.gather(2, targets[:, None, None].expand(-1, numbers.shape[1], 1)), states
+        numbers, states, _ = self.tagged(tokens, fields, targets)
+        return numbers, states
+
+    def tagged(self, tokens: Tensor, fields: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The same of a student that is told the class, and the numbers of the label tokens at both ends, [B, 2, K]."""
         numbers, states = self.network(tokens, fields, targets)
-        return numbers[:, 1:-1], states[:, 1:-1]
+        return numbers[:, 1:-1], states[:, 1:-1], numbers[:, [0, -1]]
 
     def decisions(self, texts: Sequence[str | tuple[str, str]]) -> Tensor:
         """What the model would say of texts or pairs: probabilities [B, C], or numbers [B, 1] of a regression."""
@@ -417,7 +464,7 @@ class WordStudent(Student):
 
 
 def _refined(case: Case, guess: Tensor, student: Student) -> Scores:
-    """Shapley values [B, U]: a guess, and an estimate without bias of what it leaves over.
+    """Shapley values [B, U] of the game that the teacher played: a guess, and an unbiased estimate of what it leaves.
 
     The guess is taken for a game of its own in which each word adds its score. What is left of the model's game has the
     Shapley values that the guess lacks, and the better the guess, the less noisy is an estimate of them.
@@ -434,12 +481,21 @@ def _refined(case: Case, guess: Tensor, student: Student) -> Scores:
         own = guess[index, :words].double()
         here, there = values.double().chunk(2)
         gaps = (here - there) / 2 - torch.where(pairs, own, -own).sum(1) / 2
-        total = float(whole[index] - empty[index] - own.sum())
-        estimate = exact if len(pairs) == number_of_pairs(words) else unbiased
-        left, errors = estimate(pairs, gaps, total) if words > 1 else (torch.full((words,), total), torch.zeros(words))
+        left, errors = _left_over(pairs, gaps, float(whole[index] - empty[index] - own.sum()))
         scores[index, :words] = (own + left).float()
         margins[index, :words] = 1.96 * errors.float()
-    return Scores(scores, margins, adding_up(scores.sum(1), (whole - empty).float()))
+    # One pair tells nothing of its error. Whether there are margins must not depend on the texts beside this one.
+    tells = student.refine >= _FEWEST_TO_TELL
+    return Scores(scores, margins if tells else None, adding_up(scores.sum(1), (whole - empty).float()))
+
+
+def _left_over(pairs: Tensor, gaps: Tensor, total: float) -> tuple[Tensor, Tensor]:
+    """The Shapley values of what a guess leaves over, [n], and their standard errors."""
+    words = pairs.shape[1]
+    if words < 2:  # a single word has the whole total, and an empty text has no word
+        return torch.full((words,), total, dtype=torch.float64), torch.zeros(words, dtype=torch.float64)
+    estimate = exact if len(pairs) == number_of_pairs(words) else unbiased
+    return estimate(pairs, gaps, total)
 
 
 def _questions(case: Case, index: int, student: Student) -> Tensor:
@@ -450,6 +506,13 @@ def _questions(case: Case, index: int, student: Student) -> Tensor:
     if number_of_pairs(words) <= wanted:
         return all_pairs(words)
     return drawn_pairs(words, wanted, case.generator(index, student.seed))
+
+
+def sinusoids(places: Tensor, width: int) -> Tensor:
+    """Where words stand, [n] or [B], as numbers of a state, [n, w]: waves of ever greater length (Vaswani 2017)."""
+    waves = torch.arange(0, width, 2, device=places.device)
+    angles = places[:, None] * (10_000.0 ** (-waves / width))  # [n, w / 2]
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :width]
 
 
 def _words(text: str | tuple[str, str]) -> list[Unit]:

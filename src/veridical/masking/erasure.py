@@ -150,6 +150,8 @@ def top(place: Tensor, counts: Tensor) -> Tensor:
 
 
 HIGH_NEGATIVE, LOW_NEGATIVE, NEUTRAL, LOW_POSITIVE, HIGH_POSITIVE = range(5)
+LOWEST, HIGHEST = HIGH_NEGATIVE - NEUTRAL, HIGH_POSITIVE - NEUTRAL
+"""The scores of methods that give levels."""
 
 
 def levels(scores: Tensor, live: Tensor) -> Tensor:
@@ -166,6 +168,15 @@ def levels(scores: Tensor, live: Tensor) -> Tensor:
         found[where] = level
     found[above], found[below] = HIGH_POSITIVE, HIGH_NEGATIVE
     return found
+
+
+def given_levels(scores: Tensor) -> Tensor:
+    """The same for scores that are levels already, from -2 to 2.
+
+    Cut again, they would differ in one case only: where all words of a sign are high, they would all be low. So a metric
+    that picks the high words, or the low ones where none is high, picks the same words of both.
+    """
+    return NEUTRAL + scores.round().clamp(LOWEST, HIGHEST).long()
 
 
 def _mean(values: Tensor, where: Tensor) -> Tensor:

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from veridical.core.component import Count, Presets, Share, Within, option
-from veridical.core.values import Example, Explanation, Unit
-from veridical.masking.erasure import NEUTRAL, levels, places, share
+from veridical.core.values import Example, Explanation, Unit, gives
+from veridical.masking.erasure import NEUTRAL, given_levels, levels, places, share
 from veridical.metrics.base import CorpusMetric, Measured, Need, check_pairs
 from veridical.metrics.evidence import Keep, kept, marked
 from veridical.metrics.similarity import (
@@ -144,7 +144,9 @@ class Stability(CorpusMetric):
         if self.words == "top":
             first = places(scores, live) < share(self.ratio, live.sum(1))[:, None]
             return (NEUTRAL + first.long())[0].tolist()
-        level = levels(scores, live)[0]  # [U]: from highly negative over neutral to highly positive
+        level = (given_levels(scores) if gives(explanation.spec) == "levels" else levels(scores, live))[
+            0
+        ]  # [U]: from highly negative over neutral to highly positive
         return (level if self.words == "labels" else NEUTRAL + (level - NEUTRAL).sign()).tolist()
 
 

@@ -154,11 +154,11 @@ class Learned(Component):
         object.__setattr__(self, MADE_FOR, model)  # components are frozen, and this is no option
 
 
-def check_made_for(thing: object, name: str, fingerprint: str) -> None:
-    """Refuse a component that was trained with another model than the one of this fingerprint."""
+def check_made_for(thing: object, name: str, fingerprint: str, more: str = "") -> None:
+    """Refuse a component that was trained with another model than the one of this fingerprint; `more` is a remedy."""
     made_for = getattr(thing, MADE_FOR, None)
     if made_for not in (None, fingerprint):
         raise UnsupportedError(
             f"{name} was trained with the model {made_for}, and this is the model {fingerprint}",
-            remedy="Use it with the model that it was saved with, or train it for this one.",
+            remedy=f"Use it with the model that it was saved with, or train it for this one.{more}",
         )

@@ -17,6 +17,7 @@ from veridical.core.values import (
     Explanation,
     Image,
     Label,
+    gives,
     gives_labels,
     is_number,
 )
@@ -221,7 +222,8 @@ def _ranked(explanation: Explanation) -> list[int]:
 
 def doubts(explanation: Explanation) -> list[str]:
     """What makes an explanation doubtful: unseen words, scores that do not add up, a text that a student never met."""
-    return [doubt for doubt in (_unseen(explanation), _unsettled(explanation), _unfamiliar(explanation)) if doubt]
+    found = (_unseen(explanation), _unsettled(explanation), _unfamiliar(explanation), _unsigned(explanation))
+    return [doubt for doubt in found if doubt]
 
 
 def _unfamiliar(explanation: Explanation) -> str:
@@ -231,6 +233,12 @@ def _unfamiliar(explanation: Explanation) -> str:
         "this text is unlike those that the explainer learned from (fewer than "
         f"{UNFAMILIAR:.0%} of texts are so unlike them), so ask its teacher"
     )
+
+
+def _unsigned(explanation: Explanation) -> str:
+    if gives(explanation.spec) != "shares":
+        return ""
+    return "scores are shares of what counts: they do not say whether a word speaks for the answer or against it"
 
 
 def _unseen(explanation: Explanation) -> str:

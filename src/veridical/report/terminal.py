@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from veridical.core.values import HUMAN, Explanation, Image
+from veridical.core.values import HUMAN, Explanation, Image, gives
 from veridical.report.drawing import account, doubts, greatest, heading, segments, strongest_words
 from veridical.report.style import DARK, LIGHT, Paper, blend, hexadecimal
 
@@ -24,7 +24,8 @@ def print_explanations(console: Console, explanations: Iterable[Explanation], to
     """Print each explanation: what was predicted, the tinted text, and the `top` strongest words with their scores
     and margins, and what all scores add up to.
 
-    Without colours (a pipe, a file, NO_COLOR) words are marked `[+for]` and `[-against]`, doubled when strong.
+    Without colours (a pipe, a file, NO_COLOR) words are marked `[+for]` and `[-against]`, doubled when strong, or
+    `[*important]` where scores do not say for what.
     """
     first = True
     for explanation in explanations:
@@ -67,22 +68,22 @@ def _heading(explanation: Explanation) -> Text:
 def _input(console: Console, explanation: Explanation, field: str, value: str | Image) -> list[Text]:
     if isinstance(value, Image):
         return _grid(console, explanation, field)
-    text, highest = Text(), greatest(explanation)
+    text, highest, has_sign = Text(), greatest(explanation), gives(explanation.spec) != "shares"
     if len(explanation.inputs) > 1:
         text.append(f"{_printable(field)}: ", "dim")
     for piece, index in segments(explanation, field):
         score = None if index is None else explanation.scores[index]
-        text.append_text(_mark(console, _printable(piece), score, highest))
+        text.append_text(_mark(console, _printable(piece), score, highest, has_sign))
     return [text]
 
 
-def _mark(console: Console, piece: str, score: float | None, highest: float) -> Text:
+def _mark(console: Console, piece: str, score: float | None, highest: float, has_sign: bool = True) -> Text:
     share = abs(score) / highest if score and highest > 0 else 0.0
     if score is None or share < _WEAK:
         return Text(piece)
     if _coloured(console):
         return Text(piece, _style(score, highest))
-    sign = ("+" if score > 0 else "-") * (2 if share >= _STRONG else 1)
+    sign = ("*" if not has_sign else "+" if score > 0 else "-") * (2 if share >= _STRONG else 1)
     return Text(f"[{sign}{piece}]")
 
 

@@ -139,12 +139,14 @@ def check(
     model: Model,
     examples: Given | Iterable[Given] | None = None,
     *,
+    methods: Sequence[str] | None = None,
     engine: Engine | None = None,
     watch: Watch | None = None,
 ) -> Checkup:
-    """Check a model on a few examples, and try every method out on them.
+    """Check a model on a few examples, and try every method out on them, or those that are named.
 
     >>> print(check("runs/base"))
+    >>> print(check("runs/base", methods=["runs/l2e"]))    # the folder of one that was learned
 
     Without examples, a few short ones are taken from the test or dev split of the data that the model was trained on,
     or made up. Of many examples the first 32 are used.
@@ -153,7 +155,7 @@ def check(
     given = own_examples(classifier) if examples is None else examples
     used = readable(classifier, as_examples(given))
     case = Case.bind(classifier, used, engine=engine)
-    trials_by_name = _trials(case)
+    trials_by_name = _trials(case, methods)
     found = _work_through({**_questions(case, used), **trials_by_name}, watch or Watch())
     methods = {name: found[name] for name in trials_by_name}
     checks = {name: each for name, each in found.items() if name not in methods and isinstance(each, Finding)}
@@ -184,13 +186,16 @@ def _questions(case: Case, examples: list[Example]) -> dict[str, Step]:
     }
 
 
-def _trials(case: Case) -> dict[str, Step]:
-    """A trial of every method that has a name; of those that are learned for a model, those that this one has."""
-    names = (
+def _trials(case: Case, methods: Sequence[str] | None) -> dict[str, Step]:
+    """A trial of each method that is named, or of every one that has a name.
+
+    Of those that are learned for a model, these are the ones that this model has.
+    """
+    names = methods or [
         name
         for name, cls in EXPLAINERS.items()
         if not getattr(cls, "learned_by", "") or name in case.classifier.learned
-    )
+    ]
     return {name: partial(try_out, name, case) for name in names}
 
 

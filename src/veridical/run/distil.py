@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from veridical.core.errors import InputError, UsageError
 from veridical.core.files import read, spec_key
-from veridical.core.folders import FOUND, RunRecord, looks_like_path
+from veridical.core.folders import FOUND, LATER, RunRecord, looks_like_path
 from veridical.core.progress import Watch
-from veridical.core.values import Explanation, content_hash
+from veridical.core.values import Example, Explanation, content_hash
 from veridical.data import Dataset, in_split, load, to_train_on
 from veridical.data.loader import file_name
-from veridical.explainers import EXPLAINERS, Explainer, KernelShap, PermutationShap
+from veridical.explainers import EXPLAINERS, Explainer
 from veridical.masking import Engine
 from veridical.masking.questions import EVERY
-from veridical.models.weights import Learned
 from veridical.run.explain import ExplainJob, explain_to_file
 from veridical.run.folder import RunFolder
-from veridical.run.handle import Model, ModelHandle, versions
+from veridical.run.handle import Model, ModelHandle, versions, with_model
 from veridical.run.train import folder_of
 from veridical.training.checkpoints import remove_checkpoints
 from veridical.training.lessons import Lessons, lessons_of
 from veridical.training.schedule import Distillation
-from veridical.training.students import new_student, teach
+from veridical.training.students import check_plan, new_student, teach
 
 LESSONS = "lessons"
 """The folder of a run that holds what teachers said."""
@@ -44,7 +44,8 @@ _MANY = 10
 class Distilled:
     """A finished student: where it is, its figures on dev lessons, and whether it was already there.
 
-    `texts` counts the texts that it learned from, `left_out` explanations that taught nothing or failed.
+    `texts` counts the texts that it learned from, `left_out` explanations that taught nothing, as all of their scores
+    are 0. `failures` says of texts that a teacher could not explain how many they are, and why the first could not.
     """
 
     out: str
@@ -53,6 +54,7 @@ class Distilled:
     left_out: int
     resumed_from: int
     was_done: bool = False
+    failures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +71,7 @@ class DistilRecord(RunRecord):
     plan: dict[str, Any]
     texts: int = field(default=0, metadata=FOUND)
     left_out: int = field(default=0, metadata=FOUND)
+    failures: list[str] = field(default_factory=list, metadata=FOUND | LATER)
     dev: dict[str, float] = field(default_factory=dict, metadata=FOUND)
     history: list[dict[str, float]] = field(default_factory=list, metadata=FOUND)
 
@@ -92,7 +95,8 @@ def distil(
     >>> distil("runs/base", "kernel-shap", "runs/l2e", data="reviews")
     >>> explain("runs/base", texts, method="runs/l2e")
 
-    A teacher is a method, or a file of explanations; of such a file every tenth text is kept for dev. What methods say
+    A teacher is a method, or a file of explanations. Of a file every tenth text is kept for dev; with `data` the lessons
+    are what it says of these texts, and with `dev` it is judged by what the file says of those. What methods say
     of the data goes into files in the folder `lessons`, by default `out/lessons`: it is made once, and students that
     share the folder share it. `target` is what teachers explain: the predicted class, or every class, which is the
     default for scores of a few classes. One seed goes to `out`, several to `out/seed-N`.
@@ -105,28 +109,40 @@ def distil(
     target = target or _usual_target(handle, plan)
     folder = Path(lessons) if lessons is not None else Path(out) / LESSONS
     school = _School(handle, wanted, data, dev, target, folder, engine, watch)
+    check_plan(plan, handle.classifier, school.first)
     record = school.record(plan)
     done = []
     taught: tuple[Lessons, Lessons] | None = None
     for seed in seeds:
         place, own = folder_of(out, seed, seeds), replace(plan, seed=seed)
-        run, asked = RunFolder(place), replace(record, plan=asdict(own))
+        run, asked = RunFolder(place, beside=(LESSONS,)), replace(record, plan=asdict(own))
         if (before := run.previous(asked)) and before.done:
             EXPLAINERS.load(place)  # a record without its student is no finished run
-            done.append(Distilled(str(place), before.dev, before.texts, before.left_out, 0, was_done=True))
+            told = (before.dev, before.texts, before.left_out, 0)
+            done.append(Distilled(str(place), *told, was_done=True, failures=tuple(before.failures)))
             continue
         with run.held(asked):
             taught = taught or school.lessons()
             part = watch.within(f"seed {seed}") if len(seeds) > 1 else watch
-            student = new_student(own, handle.classifier, taught[0], school.game())
+            student = new_student(own, handle.classifier, taught[0])
             found = teach(student, handle.classifier, *taught, place, own, part)
             student.bind_to(handle.fingerprint)
             EXPLAINERS.save(student, place)
             texts, left_out = len(taught[0]), taught[0].left_out + taught[1].left_out
-            history = list(found.history)
-            run.write(replace(asked, texts=texts, left_out=left_out, dev=found.dev, history=history, done=True))
+            run.write(
+                replace(
+                    asked,
+                    texts=texts,
+                    left_out=left_out,
+                    failures=school.failures,
+                    dev=found.dev,
+                    history=list(found.history),
+                    done=True,
+                )
+            )
             remove_checkpoints(place)
-        done.append(Distilled(str(place), found.dev, texts, left_out, found.resumed_from))
+        told = (found.dev, texts, left_out, found.resumed_from)
+        done.append(Distilled(str(place), *told, failures=tuple(school.failures)))
     return done
 
 
@@ -138,7 +154,10 @@ def _usual_target(handle: ModelHandle, plan: Distillation) -> str:
 
 @dataclass(frozen=True)
 class _School:
-    """The teachers of a model, and what they say of training and dev data."""
+    """The teachers of a model, and what they say of training and dev data.
+
+    `failures` has a sentence for each teacher and split of which some texts could not be explained.
+    """
 
     model: ModelHandle
     teachers: Sequence[str]
@@ -148,6 +167,7 @@ class _School:
     folder: Path
     engine: Engine
     watch: Watch
+    failures: list[str] = field(default_factory=list)
 
     def record(self, plan: Distillation) -> DistilRecord:
         """What makes this distilling what it is."""
@@ -161,16 +181,33 @@ class _School:
             versions=versions(),
         )
 
-    def game(self) -> dict[str, str]:
-        """Which game a student learns the Shapley values of, if its only teacher estimates some."""
-        methods = [EXPLAINERS.create(teacher) for teacher in self.teachers if not _is_file(teacher)]
-        match methods:
-            case [KernelShap() | PermutationShap() as only] if len(self.teachers) == 1:
-                return {"game": only.output, "eraser": only.eraser}
-        return {}
+    @property
+    def first(self) -> Example:
+        """One example that will be explained."""
+        if all(_is_file(teacher) for teacher in self.teachers):
+            made = self._file(self.teachers[0])[0]
+            return Example(made.example_id, made.inputs)
+        for teacher in self.teachers:
+            if not _is_file(teacher):
+                self.model.require(self._method(teacher))
+        return self._train[0]
+
+    @cached_property
+    def _train(self) -> Dataset:
+        if self.data is None:
+            raise UsageError("there is no data to explain", remedy="Name some: --data reviews.")
+        return _filled(load(to_train_on(self.data)), "--data")
+
+    @cached_property
+    def _dev(self) -> Dataset:
+        assert self.dev or self.data
+        return _filled(load(self.dev or in_split(cast("str", self.data), "dev")), "--dev")
 
     def _spec(self, teacher: str) -> dict[str, Any]:
-        return {"file": teacher} if _is_file(teacher) else EXPLAINERS.spec(_method(teacher))
+        return {"file": teacher} if _is_file(teacher) else EXPLAINERS.spec(self._method(teacher))
+
+    def _method(self, teacher: str) -> Explainer:
+        return with_model(self.model.classifier, EXPLAINERS.create(teacher))
 
     def lessons(self) -> tuple[Lessons, Lessons]:
         """What there is to learn, and to be judged by; of an example that a teacher failed at there is nothing."""
@@ -184,24 +221,28 @@ class _School:
         return lessons, lessons_of(held_out, labels, lessons.sizes)
 
     def _by_method(self, teacher: str) -> tuple[list[Explanation], list[Explanation]]:
-        if self.data is None:
-            raise UsageError("there is no data to explain", remedy="Name some: --data reviews.")
-        method = _method(teacher)
-        train, dev = load(to_train_on(self.data)), load(self.dev or in_split(self.data, "dev"))
-        return self._explained(method, train, "train"), self._explained(method, dev, "dev")
+        method = self._method(teacher)
+        return self._explained(method, self._train, "train"), self._explained(method, self._dev, "dev")
 
     def _explained(self, method: Explainer, examples: Dataset, split: str) -> list[Explanation]:
         """All that a method says of some examples."""
-        path = self.folder / f"{file_name(EXPLAINERS.written(method))}-{split}.parquet"
+        name = EXPLAINERS.written(method)
+        path = self.folder / f"{file_name(name)}-{split}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         part = self.watch.within(f"lessons for {split}")
-        explain_to_file(self.model, examples, method, path, target=self.target, engine=self.engine, watch=part)
+        said = explain_to_file(self.model, examples, method, path, target=self.target, engine=self.engine, watch=part)
+        if said.failures:
+            first = said.failures[0]
+            told = f"{name} could not explain {len(said.failures)} of {len(examples)} {split} texts; the first is "
+            self.failures.append(f"{told}{first.example_id}: {first.error.problem}")
+        if said.failures and len(said.failures) == len(examples):
+            raise InputError(self.failures[-1], remedy="Mend these texts, or choose another teacher.")
         key = ExplainJob.of(self.model, method, self.target, self.engine, examples.name).key
         wanted = {example.id for example in examples}
         return [made for made in read(path) if made.example_id in wanted and spec_key(made.spec) == key]
 
-    def _from_file(self, path: str) -> tuple[list[Explanation], list[Explanation]]:
-        """The explanations of a file, every tenth text of which is kept for dev."""
+    def _file(self, path: str) -> list[Explanation]:
+        """The explanations of a file, all of them of this model."""
         explanations = list(read(path))
         for made in explanations:
             told = made.spec.get("model")
@@ -214,18 +255,42 @@ class _School:
                 )
         if not explanations:
             raise InputError(f"{path} has no explanations", remedy="Explain some data into it first.")
-        kept = {made.example_id: int(content_hash(made.inputs), 16) % _HELD_OUT == 0 for made in explanations}
-        train = [made for made in explanations if not kept[made.example_id]]
-        return train, [made for made in explanations if kept[made.example_id]]
+        return explanations
+
+    def _from_file(self, path: str) -> tuple[list[Explanation], list[Explanation]]:
+        """What a file says of training and of dev texts: every tenth is kept for dev unless data tells them apart."""
+        explanations = self._file(path)
+        said = {id(made): content_hash(made.inputs) for made in explanations}
+        dev = self._held_out(said.values())
+        train = set(said.values()) - dev if self.data is None else {content_hash(each.inputs) for each in self._train}
+        taught, held_out = ([made for made in explanations if said[id(made)] in part] for part in (train, dev))
+        texts = len(set(said.values()))
+        if not taught:
+            raise InputError(
+                f"{path} explains {texts} texts, and none to learn from"
+                + (" is left beside those for dev" if self.data is None else f": none is of {self.data}"),
+                remedy="Explain more texts into it, or name the data that it explains.",
+            )
+        if not held_out:
+            told = f"none of {self._dev.name}" if self.dev or self.data else "none fell into the tenth kept for dev"
+            raise InputError(
+                f"{path} explains {texts} texts, and {told}, by which the best student is chosen",
+                remedy="Explain more texts into it, or name some that it explains: --dev DATA.",
+            )
+        return taught, held_out
+
+    def _held_out(self, texts: Iterable[str]) -> set[str]:
+        """Which texts, by their hashes, are for dev."""
+        if self.dev or self.data:
+            return {content_hash(each.inputs) for each in self._dev}
+        return {text for text in texts if int(text, 16) % _HELD_OUT == 0}
 
 
-def _method(teacher: str) -> Explainer:
-    made = EXPLAINERS.create(teacher)
-    if isinstance(made, Learned) and made.learned_by and made.is_new:
-        raise UsageError(
-            f"{teacher} has learned nothing, and cannot teach", remedy="Name its folder, or another method."
-        )
-    return made
+def _filled(data: Dataset, option: str) -> Dataset:
+    """Data that has some texts."""
+    if not len(data):
+        raise InputError(f"{data.name} has no texts", remedy=f"Name other data: {option}.")
+    return data
 
 
 def _is_file(teacher: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -262,10 +263,16 @@ def _duration(run: Callable[[], Any]) -> float:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Keep the exporter's chatter to itself."""
-    with redirect_stdout(StringIO()), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    """Keep the exporter's chatter to itself; it also logs that packages are missing which no student needs."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with redirect_stdout(StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _check_installed() -> None:

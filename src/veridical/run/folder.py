@@ -27,8 +27,10 @@ class RunFolder:
         run.write(replace(record, test=figures, done=True))
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], beside: tuple[str, ...] = ()) -> None:
+        """`beside` names what may lie in the folder and is not of this run alone."""
         self.path = Path(path)
+        self._beside = beside
 
     def previous(self, record: R) -> R | None:
         """What the folder says of this very run; None if it is new. A folder that holds another run is refused."""
@@ -38,6 +40,8 @@ class RunFolder:
         before = read_record(self.path, type(record))
         asked, was = record.asked(), before.asked() if before else {"job": job}
         differing = [name for name in was if was[name] != asked[name]]
+        if differing and self._is_bare:  # killed before it made anything: there is nothing to keep
+            return None
         if differing:
             raise UsageError(
                 f"{self.path} holds another run, which differs in: {', '.join(differing)}",
@@ -74,9 +78,15 @@ class RunFolder:
 
     def _leave_no_trace(self) -> None:
         """Remove the folder of a run that was refused before it did anything: the corrected request is another run."""
-        if is_main() and [each.name for each in self.path.iterdir()] == [RUN_FILE]:
+        if is_main() and self._is_bare:
             (self.path / RUN_FILE).unlink()
-            self.path.rmdir()
+            if not any(self.path.iterdir()):
+                self.path.rmdir()
+
+    @property
+    def _is_bare(self) -> bool:
+        """Whether the folder says which run it is for, and has nothing that this run has made."""
+        return {each.name for each in self.path.iterdir()} - set(self._beside) == {RUN_FILE}
 
 
 def is_main() -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from veridical.core.component import options_of
 from veridical.core.errors import ModelError, UnsupportedError, UsageError
 from veridical.core.folders import MADE_FOR
+from veridical.core.syntax import Term
 from veridical.data import whole
 from veridical.explainers import EXPLAINERS, Explainer
 from veridical.masking import Engine
@@ -58,7 +59,9 @@ class ModelHandle:
         is_bound = getattr(explainer, MADE_FOR, None) is not None and not getattr(explainer, "any_model", False)
         # The fingerprint takes time, and few ask for it. A student that is a model, too, explains itself.
         if is_bound and getattr(explainer, "fingerprint", None) != self.fingerprint:
-            check_made_for(explainer, name, self.fingerprint)
+            folder = str(getattr(explainer, "folder", name))
+            insist = f" Or insist: {Term(folder, {'any_model': True})}; its scores are about the other model."
+            check_made_for(explainer, folder, self.fingerprint, insist if hasattr(explainer, "any_model") else "")
 
     def explanation_spec(
         self, explainer: Explainer, target: str, engine: Engine, data: str | None = None
@@ -67,9 +70,12 @@ class ModelHandle:
 
         Of the data it is the split: explanations of two parts of a split can stand side by side.
         """
+        # Most methods give signed scores, whose specs stay as they are.
+        scores = {} if explainer.gives == "signed" else {"scores": explainer.gives}
         return {
             "method": EXPLAINERS.spec(explainer),
             "target": target,
+            **scores,
             "special_tokens": "kept, never scored",
             "precision": engine.precision,
             "model": dict(self.description),

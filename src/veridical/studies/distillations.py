@@ -19,12 +19,12 @@ from veridical.audits.store import EXPLANATIONS
 from veridical.core.files import ExplanationWriter, read
 from veridical.core.progress import Watch
 from veridical.core.syntax import parse_one, parse_several
-from veridical.core.values import HUMAN, Explanation
+from veridical.core.values import HUMAN, Explanation, gives
 from veridical.data import Dataset, in_split, load
 from veridical.data.loader import file_name
 from veridical.explainers import EXPLAINERS
 from veridical.masking.engine import bf16_instructions
-from veridical.masking.erasure import HIGH_NEGATIVE, HIGH_POSITIVE, LOW_NEGATIVE, LOW_POSITIVE, levels
+from veridical.masking.erasure import HIGH_NEGATIVE, HIGH_POSITIVE, LOW_NEGATIVE, LOW_POSITIVE, given_levels, levels
 from veridical.run.distil import distil
 from veridical.run.explain import explain_to_file
 from veridical.run.predict import predict
@@ -351,7 +351,8 @@ def as_many(teacher: Explanation, student: Explanation) -> Explanation:
     """
     scores = np.array(teacher.scores)
     given = torch.tensor(student.scores, dtype=torch.float64)[None]
-    level = levels(given, torch.ones_like(given, dtype=torch.bool))[0]
+    is_cut = gives(student.spec) == "levels"
+    level = (given_levels(given) if is_cut else levels(given, torch.ones_like(given, dtype=torch.bool)))[0]
     cut = np.zeros(len(scores))
     for sign, high, low in ((1, HIGH_POSITIVE, LOW_POSITIVE), (-1, HIGH_NEGATIVE, LOW_NEGATIVE)):
         order = np.argsort(-sign * scores, kind="stable")
@@ -359,7 +360,7 @@ def as_many(teacher: Explanation, student: Explanation) -> Explanation:
         many, all_of_them = int((level == high).sum()), int(((level == high) | (level == low)).sum())
         cut[order[:all_of_them]] = sign
         cut[order[:many]] = 2 * sign
-    return replace(teacher, scores=tuple(cut.tolist()), margins=None)
+    return replace(teacher, scores=tuple(cut.tolist()), spec={**teacher.spec, "scores": "levels"}, margins=None)
 
 
 def _same_classes(mine: _Looked, theirs: _Looked) -> Figures:

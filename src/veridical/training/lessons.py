@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -13,7 +14,8 @@ from torch.nn import functional
 
 from veridical.core.errors import InputError
 from veridical.core.values import Example, Explanation, Unit
-from veridical.masking.erasure import levels
+from veridical.masking.case import Scale
+from veridical.masking.erasure import ERASERS, NEUTRAL, levels
 
 Reduction = Literal["mean", "sum", "ref_code"]
 """How the terms of a text make its loss: their mean, the published sum, or as in the authors' code."""
@@ -47,18 +49,25 @@ class Lesson:
 class Lessons:
     """The lessons of some data, the sizes of the teachers' scores, and how many explanations were of no use.
 
-    `signed` says whether any score is negative.
+    `signed` says whether any score is negative. `game` has the output and the eraser that all teachers asked about, if
+    these are the same.
     """
 
     items: tuple[Lesson, ...]
     sizes: tuple[float, ...]
     signed: bool
     left_out: int
+    game: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def scale(self) -> float:
-        """What answers are multiplied by: the size of one teacher's scores; several have no common one."""
-        return self.sizes[0] if len(self.sizes) == 1 else 1.0
+        """What answers are multiplied by: the size of the scores of one teacher, or of several on the same output."""
+        return self.sizes[0] if len(set(self.sizes)) == 1 else 1.0
+
+    @property
+    def targets(self) -> set[int]:
+        """The classes that are explained."""
+        return {target for item in self.items for target in item.targets}
 
     def __len__(self) -> int:
         return len(self.items)
@@ -69,10 +78,14 @@ def lessons_of(
 ) -> Lessons:
     """Lessons from the explanations of one or more teachers.
 
-    Each teacher's scores are divided by their size, so that several teachers speak with one voice; for dev data the
-    `sizes` are those of the training data. An explanation all of whose scores are 0 teaches nothing, and is left out.
+    Each teacher's scores are divided by their size, so that several teachers speak with one voice; those of teachers
+    that asked about the same output with the same eraser are on one scale already, and are divided by the size of all.
+    For dev data the `sizes` are those of the training data. An explanation all of whose scores are 0 teaches nothing,
+    and is left out.
     """
-    sizes = [_size(explanations) for explanations in taught] if sizes is None else sizes
+    game, purpose = _game(taught), "to learn" if sizes is None else "to choose the best student by"
+    if sizes is None:
+        sizes = [_size(chain(*taught))] * len(taught) if game else [_size(explanations) for explanations in taught]
     found: dict[str, list[tuple[Explanation, float]]] = {}
     left_out = 0
     for explanations, size in zip(taught, sizes, strict=True):
@@ -83,15 +96,27 @@ def lessons_of(
                 left_out += 1
     if not found:
         raise InputError(
-            "there is nothing to learn: all scores of the teacher are 0",
+            f"there is nothing {purpose}: all scores of the teacher are 0",
             remedy="Choose another teacher, or other data.",
         )
     items = tuple(_lesson(pairs, labels) for pairs in found.values())
     signed = any(bool((item.scores < 0).any()) for item in items)
-    return Lessons(items, tuple(sizes), signed, left_out)
+    return Lessons(items, tuple(sizes), signed, left_out, game)
 
 
-def _size(explanations: Sequence[Explanation]) -> float:
+def _game(taught: Sequence[Sequence[Explanation]]) -> dict[str, str]:
+    """The output and the eraser that all explanations asked about, by their specs; empty if they differ or say none."""
+    found: set[tuple[str, str] | None] = set()
+    for spec in {id(each.spec): each.spec for explanations in taught for each in explanations}.values():
+        method = spec.get("method")
+        told = [method.get(name) for name in ("output", "eraser")] if isinstance(method, Mapping) else []
+        output, eraser = told if all(isinstance(each, str) for each in told) and told else (None, None)
+        found.add((output, eraser) if output in get_args(Scale) and eraser in ERASERS else None)
+    only = found.pop() if len(found) == 1 else None
+    return {} if only is None else {"game": only[0], "eraser": only[1]}
+
+
+def _size(explanations: Iterable[Explanation]) -> float:
     """The root of the mean square of all scores."""
     squares = [score**2 for each in explanations for score in each.scores]
     return math.sqrt(sum(squares) / max(1, len(squares))) or 1.0
@@ -165,44 +190,82 @@ def squared_error(found: Tensor, aims: Aims, reduction: Reduction) -> Tensor:
     return _over_words((found - aims.scores).pow(2), aims.live, reduction)
 
 
-def level_loss(found: Tensor, aims: Aims, reduction: Reduction) -> Tensor:
-    """The cross-entropy of levels, from a logit for each [P, U, K]."""
-    each = functional.cross_entropy(found.transpose(1, 2), aims.level, reduction="none")  # [P, U]
-    return _over_words(each, aims.live, reduction)
+def level_loss(found: Tensor, aims: Aims, reduction: Reduction, tags: Tensor | None = None) -> Tensor:
+    """The cross-entropy of levels, from a logit for each [P, U, K]; label tokens, `tags` [P, 2, K], are neutral."""
+    level, live = aims.level, aims.live
+    if tags is not None:
+        ends = torch.ones(tags.shape[:2], dtype=torch.bool)
+        found, level = torch.cat([found, tags], 1), torch.cat([level, torch.full(ends.shape, NEUTRAL)], 1)
+        live = torch.cat([live, ends], 1)
+    each = functional.cross_entropy(found.transpose(1, 2), level, reduction="none")  # [P, U]
+    return _over_words(each, live, reduction)
 
 
 def order_loss(
-    found: Tensor, sizes: Tensor, live: Tensor, reduction: Reduction = "mean", ties: bool | None = None
+    found: Tensor,
+    sizes: Tensor,
+    live: Tensor,
+    reduction: Reduction = "mean",
+    tags: Tensor | None = None,
+    generator: torch.Generator | None = None,
 ) -> Tensor:
     """How far values [P, U] are from the order of sizes [P, U]: each pair should have the larger one in front.
 
-    Equal sizes have no order, and are skipped; in the authors' code they push the first of the two up.
+    Equal sizes have no order, and are skipped; in the authors' code they push the first of the two up. Label tokens,
+    whose values are `tags` [P, 2], come after every word. Of a long text some pairs are drawn, by a `generator` the
+    same ones each time, and stand for all of them.
     """
-    ties = reduction == "ref_code" if ties is None else ties
-    first, second = _pairs(live.shape[1])
-    gap = sizes[:, first] - sizes[:, second]  # [P, pairs]
-    real = live[:, first] & live[:, second]
-    ahead = torch.where(gap >= 0, 1.0, -1.0) * (found[:, first] - found[:, second])
+    words = live.sum(1)
+    if tags is not None:
+        found, sizes, live = _with_tags(found, sizes, live, tags)
+    first, second, real = _pairs(live, generator)  # [P, pairs] each
+    gap = sizes.gather(1, first) - sizes.gather(1, second)
+    ahead = torch.where(gap >= 0, 1.0, -1.0) * (found.gather(1, first) - found.gather(1, second))
     each = functional.softplus(-ahead)
-    if ties:
+    compared = real.sum(1)
+    if reduction == "ref_code":
         each = torch.where(gap == 0, each - _TIE, each)
     else:
         real = real & (gap != 0)
     total = (each * real).sum(1)
     if reduction == "mean":
-        total = total / real.sum(1).clamp(min=1)
-    elif reduction == "ref_code":
-        total = total / (live.sum(1) + 2)
-    return total.mean()
+        return (total / real.sum(1).clamp(min=1)).mean()
+    count = live.sum(1)
+    total = total * (count * (count - 1) / 2) / compared.clamp(min=1)  # what was drawn stands for all pairs
+    return (total / (words + 2) if reduction == "ref_code" else total).mean()
 
 
-def _pairs(units: int) -> tuple[Tensor, Tensor]:
-    """Which pairs of units are compared: all of them, or as many as are looked at, drawn at random."""
-    first, second = torch.triu_indices(units, units, 1)
-    if len(first) > _PAIRS_AT_ONCE:
-        drawn = torch.randperm(len(first))[:_PAIRS_AT_ONCE]
-        first, second = first[drawn], second[drawn]
-    return first, second
+def _with_tags(found: Tensor, sizes: Tensor, live: Tensor, tags: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Values, sizes and which are real, with two label tokens at the end that are smaller than every word."""
+    least = sizes.masked_fill(~live, torch.inf).amin(1, keepdim=True)
+    ends = torch.ones(tags.shape, dtype=torch.bool)
+    return (
+        torch.cat([found, tags], 1),
+        torch.cat([sizes, (least - 1).expand(tags.shape)], 1),
+        torch.cat([live, ends], 1),
+    )
+
+
+def _pairs(live: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Pairs of units that are compared in each text, and which of them are real, [P, pairs] each.
+
+    These are all pairs of a text's own units, or where these are too many, some of them drawn at random. A text among
+    longer ones has as many of its own pairs as it would have alone.
+    """
+    texts, units = live.shape
+    if units * (units - 1) // 2 <= _PAIRS_AT_ONCE:
+        first, second = (each.expand(texts, -1) for each in torch.triu_indices(units, units, 1))
+        return first, second, live.gather(1, first) & live.gather(1, second)
+    place = (~live).long().argsort(dim=1, stable=True)  # [P, U]: a text's own units come first
+    first, second = torch.zeros(2, texts, _PAIRS_AT_ONCE, dtype=torch.long)
+    real = torch.zeros(texts, _PAIRS_AT_ONCE, dtype=torch.bool)
+    for row, count in enumerate(live.sum(1).tolist()):
+        pairs = torch.triu_indices(count, count, 1)  # [2, n (n - 1) / 2]
+        if pairs.shape[1] > _PAIRS_AT_ONCE:
+            pairs = pairs[:, torch.randperm(pairs.shape[1], generator=generator)[:_PAIRS_AT_ONCE]]
+        first[row, : pairs.shape[1]], second[row, : pairs.shape[1]] = place[row][pairs]
+        real[row, : pairs.shape[1]] = True
+    return first, second, real
 
 
 def _over_words(each: Tensor, live: Tensor, reduction: Reduction) -> Tensor:

@@ -55,6 +55,27 @@ class Schedule(Component):
             )
 
 
+_PUBLISHED = {
+    "body": "words",
+    "form": "ranking",
+    "width": 512,
+    "depth": 4,
+    "heads": 4,
+    "dropout": 0.0,
+    "reduction": "sum",
+    "optimiser": "sgd",
+    "epochs": 50.0,
+    "batch_size": 500,
+    "step_words": 3000,
+    "rate": 1e-4,
+    "warmup": 0.0,
+    "decay": "none",
+    "clip": 0.0,
+    "weight_decay": 0.0,
+    "patience": None,
+}
+
+
 @dataclass(frozen=True)
 class Distillation(Component):
     """How a student is built and taught; the defaults suit some thousand short texts."""
@@ -82,6 +103,12 @@ class Distillation(Component):
     reduction: Literal["mean", "sum", "ref_code"] = option(
         "mean", "How the terms of a text are reduced: mean, sum or ref_code."
     )
+    tags: bool = option(
+        False,
+        "Let the label tokens at both ends learn, too: to come after every word of an order, and to be neutral among "
+        "levels (words).",
+    )
+    positions: bool = option(False, "Tell it by sinusoids where words stand (words); published students do not know.")
     predicts: bool = option(
         False,
         "Let it learn the model's decisions, too, so that the model need not run: its folder is then also a model "
@@ -91,44 +118,33 @@ class Distillation(Component):
     optimiser: Literal["adamw", "sgd"] = option("adamw", "What takes the steps; sgd is the published one, and slow.")
     epochs: Positive = option(30.0, "Passes over the lessons at most.")
     batch_size: Count = option(32, "Texts per step.")
+    step_words: Count | None = option(
+        None, "Words and label tokens per step, on average, where these are fewer texts than batch_size."
+    )
     rate: Positive = option(1e-3, "Learning rate.")
+    warmup: Weight = option(0.1, "Steps in which the rate rises from 0; less than 1 is a share of all steps.")
+    decay: Literal["linear", "none"] = option(
+        "linear", "Whether the rate falls to 0 until the last step, or stays as it is."
+    )
+    clip: Weight = option(1.0, "The largest length of a gradient; longer ones are cut to it, and 0 cuts none.")
     weight_decay: Weight = option(0.01, "How fast weights shrink to 0.")
     patience: Count | None = option(5, "Stop after so many looks at the dev lessons without improvement.")
     seed: Seed = option(0, "Seed of the first weights, the order of lessons and dropout.")
     presets: ClassVar[Presets] = {
-        "paper": {
-            "body": "words",
-            "width": 512,
-            "depth": 4,
-            "dropout": 0.0,
-            "reduction": "sum",
-            "optimiser": "sgd",
-            "epochs": 50.0,
-            "rate": 1e-4,
-            "weight_decay": 0.0,
-            "patience": None,
-        },
-        "ref_code": {
-            "body": "words",
-            "width": 512,
-            "depth": 4,
-            "dropout": 0.0,
-            "reduction": "ref_code",
-            "optimiser": "sgd",
-            "epochs": 50.0,
-            "rate": 1e-4,
-            "weight_decay": 0.0,
-            "patience": None,
-        },
+        "paper": _PUBLISHED,
+        "ref_code": {**_PUBLISHED, "reduction": "ref_code", "tags": True},
     }
 
-    @property
-    def schedule(self) -> Schedule:
-        """How long and how fast it is taught."""
+    def schedule(self, words: float) -> Schedule:
+        """How long and how fast it is taught, by texts of so many words on average."""
+        label_tokens = 2
+        texts = self.batch_size if self.step_words is None else int(self.step_words / (words + label_tokens))
         return Schedule(
             epochs=self.epochs,
-            batch_size=self.batch_size,
+            batch_size=max(1, min(self.batch_size, texts)),
             rate=self.rate,
+            warmup=self.warmup,
+            clip=self.clip,
             weight_decay=self.weight_decay,
             checks=1,
             metric="loss",

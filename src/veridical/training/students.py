@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, cast
 
 import torch
@@ -17,6 +16,7 @@ from transformers.trainer_utils import set_seed
 
 from veridical.core.errors import UnsupportedError, UsageError
 from veridical.core.progress import Watch
+from veridical.core.values import IMAGE, Example
 from veridical.explainers.students import PADDING, SideStudent, Student, WordNetwork, WordStudent, hashed
 from veridical.models import Ability, Classifier
 from veridical.models.architecture import quietly
@@ -46,13 +46,38 @@ _CACHE = 2 << 30
 _DEV_AT_ONCE = 64
 
 
-def new_student(
-    plan: Distillation, classifier: Classifier, lessons: Lessons, game: Mapping[str, str] = MappingProxyType({})
-) -> Student:
-    """A new student for a model and some lessons; `game` has the options that say whose Shapley values they are."""
-    can_read = Ability.HIDDEN in classifier.provides
-    body = plan.body if plan.body != "auto" else "side" if can_read and not plan.predicts else "words"
-    if body == "side" and plan.predicts:
+def check_plan(plan: Distillation, classifier: Classifier, example: Example) -> None:
+    """Refuse a student that cannot be made for a model, before anybody pays its teacher; `example` is one to explain."""
+    body = _body(plan, classifier)
+    _check_predicts(plan, classifier, body)
+    if body == "words":
+        if IMAGE in example.inputs:
+            raise UnsupportedError(
+                "a student of words cannot read images", example=example.id, remedy="Distil with --body side."
+            )
+        if plan.tags and plan.form == "scores":
+            raise UsageError(
+                "a student of scores has no label tokens that could learn",
+                remedy="Leave --tags away, or distil with --form ranking or labels.",
+            )
+        return
+    classifier.require(Ability.HIDDEN, asker="a student with --body side")
+    for name in ("tags", "positions"):
+        if getattr(plan, name):
+            raise UsageError(
+                f"a student with --body side reads the model's states, and --{name} is about words",
+                remedy=f"Leave --{name} away, or distil with --body words.",
+            )
+    if plan.depth is not None and plan.depth > (most := len(_states(classifier, example))):
+        raise UsageError(
+            f"a student with --body side has at most a layer for each of the model's {most} states, and not {plan.depth}",
+            remedy=f"Give --depth {most} or less, or distil with --body words.",
+        )
+
+
+def _check_predicts(plan: Distillation, classifier: Classifier, body: str) -> None:
+    """Refuse a student that cannot take the place of the model."""
+    if plan.predicts and body == "side":
         raise UsageError(
             "a student that reads a model's states cannot do without the model",
             remedy="Leave --predicts away, or distil with --body words.",
@@ -62,15 +87,33 @@ def new_student(
             f"a student that predicts cuts texts into words, and this model's parts are called {units}",
             remedy="Distil with --units word.",
         )
-    if body == "side":
-        classifier.require(Ability.HIDDEN, asker="a student with --body side")
-    states = classifier.forward(classifier.encode([lessons.items[0].example]), hidden=True).hidden if can_read else None
+
+
+def _body(plan: Distillation, classifier: Classifier) -> str:
+    if plan.body != "auto":
+        return plan.body
+    return "side" if Ability.HIDDEN in classifier.provides and not plan.predicts else "words"
+
+
+def _states(classifier: Classifier, example: Example) -> Sequence[Tensor]:
+    """The hidden states of a pass."""
+    found = classifier.forward(classifier.encode([example]), hidden=True).hidden
+    assert found is not None
+    return found
+
+
+def new_student(plan: Distillation, classifier: Classifier, lessons: Lessons) -> Student:
+    """A new student for a model and some lessons, by a plan that was checked."""
+    body = _body(plan, classifier)
+    states = _states(classifier, lessons.items[0].example) if Ability.HIDDEN in classifier.provides else None
+    taught = tuple(name for at, name in enumerate(classifier.labels) if at in lessons.targets)
     shared: dict[str, Any] = {
         "labels": tuple(classifier.labels),
         "form": plan.form,
         "levels": 5 if lessons.signed else 3,
         "scale": lessons.scale,
-        **game,
+        "taught": () if taught == tuple(classifier.labels) else taught,
+        **lessons.game,
         "heads": plan.heads,
         "dropout": plan.dropout,
         "seed": plan.seed,
@@ -81,7 +124,14 @@ def new_student(
         decides: dict[str, Any] = {"predicts": True} if plan.predicts else {}
         if plan.predicts and classifier.is_multi_label:
             decides |= {"several": True, "threshold": classifier.threshold}
-        made = WordStudent(words=len(words), width=plan.width or width, depth=plan.depth or depth, **decides, **shared)
+        made = WordStudent(
+            words=len(words),
+            width=plan.width or width,
+            depth=plan.depth or depth,
+            positions=plan.positions,
+            **decides,
+            **shared,
+        )
         cast("WordNetwork", made.network).vocabulary.copy_(torch.tensor(words))
         return made
     assert states is not None
@@ -144,13 +194,14 @@ def teach(
     It also knows then how far dev texts are from those that it learned from. Checkpoints go to `out`, and training goes
     on from the last one.
     """
-    schedule, folder = plan.schedule, Path(out)
+    folder = Path(out)
     kind: type[_Reader] = _StateReader if isinstance(student, SideStudent) else _WordReader
     reader = kind(student, classifier)
     pupil = Pupil(student, reader, plan)
     last = last_checkpoint(folder)
-    set_seed(schedule.seed)
+    set_seed(plan.seed)
     items = reader.prepared(lessons.items)
+    schedule = plan.schedule(sum(len(item.lesson.units) for item in items) / len(items))
     trainer = StudentTrainer(
         pupil,
         [len(item.lesson.units) for item in items],
@@ -158,7 +209,7 @@ def teach(
         train_dataset=items,
         eval_dataset=reader.prepared(dev.items),
         data_collator=lambda chosen: {"batch": chosen},
-        args=arguments(schedule, "loss", len(items), folder, plan.rate),
+        args=arguments(schedule, "loss", len(items), folder, plan.rate, plan.decay == "linear"),
         callbacks=[*early_stopping(schedule), WatchCallback(watch or Watch())],
     )
     with quietly():
@@ -196,6 +247,14 @@ class _Seen:
     unit_of: tuple[Tensor, ...] = ()
 
 
+@dataclass(frozen=True)
+class Answers:
+    """A network's `numbers` for each pair of a text and a target [P, U, K], and those of its label `tags` [P, 2, K]."""
+
+    numbers: Tensor
+    tags: Tensor | None = None
+
+
 class Pupil(nn.Module):
     """A student in training: its forward makes the loss of some lessons."""
 
@@ -205,21 +264,23 @@ class Pupil(nn.Module):
         self._held = (student, reader, plan)  # in a tuple: torch would register the network once more
 
     def forward(self, batch: Sequence[_Seen]) -> dict[str, Any]:
-        found, aims = self._answers(batch)
-        return {"loss": self._loss(found, aims) + self._held[1].decided(batch)[0], "terms": {}}
+        answers, aims = self._answers(batch)
+        return {"loss": self._loss(answers, aims) + self._held[1].decided(batch)[0], "terms": {}}
 
-    def _answers(self, batch: Sequence[_Seen]) -> tuple[Tensor, Aims]:
+    def _answers(self, batch: Sequence[_Seen]) -> tuple[Answers, Aims]:
         student, reader, _ = self._held
         aims = aims_of([seen.lesson for seen in batch], student.levels)
-        return reader.numbers(batch, aims), aims
+        return reader.answers(batch, aims), aims
 
-    def _loss(self, found: Tensor, aims: Aims) -> Tensor:
+    def _loss(self, answers: Answers, aims: Aims, generator: torch.Generator | None = None) -> Tensor:
         student, _, plan = self._held
+        found, tags = answers.numbers, answers.tags if plan.tags else None
         if student.form == "scores":
             return squared_error(found[..., 0], aims, plan.reduction)
         if student.form == "labels":
-            return level_loss(found, aims, plan.reduction)
-        return order_loss(found[..., 0], self._sizes(aims), aims.live, plan.reduction)
+            return level_loss(found, aims, plan.reduction, tags)
+        ends = None if tags is None else tags[..., 0]
+        return order_loss(found[..., 0], self._sizes(aims), aims.live, plan.reduction, ends, generator)
 
     def _sizes(self, aims: Aims) -> Tensor:
         return aims.scores if self._held[2].by_sign else aims.scores.abs()
@@ -227,14 +288,18 @@ class Pupil(nn.Module):
     def figures(self, examples: Sequence[_Seen]) -> dict[str, float]:
         """The loss on some lessons, and how well the student answers: right levels, or pairs in the right order."""
         self.network.eval()
+        same = torch.Generator().manual_seed(
+            0
+        )  # each look compares the same pairs of words, or looks cannot be compared
         totals: dict[str, list[float]] = {}
         count = 0
         for start in range(0, len(examples), _DEV_AT_ONCE):
             batch = examples[start : start + _DEV_AT_ONCE]
             with torch.no_grad():
-                found, aims = self._answers(batch)
+                answers, aims = self._answers(batch)
                 undecided, figures = self._held[1].decided(batch)
-                told = {"loss": float(self._loss(found, aims) + undecided), **self._answered(found, aims), **figures}
+                loss = float(self._loss(answers, aims, same) + undecided)
+                told = {"loss": loss, **self._answered(answers.numbers, aims), **figures}
             for name, value in told.items():
                 totals.setdefault(name, []).append(value * len(batch))
             count += len(batch)
@@ -267,8 +332,8 @@ class _Reader:
         """Lessons with what is read of them."""
         return [_Seen(lesson) for lesson in lessons]
 
-    def numbers(self, batch: Sequence[_Seen], aims: Aims) -> Tensor:
-        """The network's numbers for each pair of a text and a target, [P, U, K]."""
+    def answers(self, batch: Sequence[_Seen], aims: Aims) -> Answers:
+        """The network's numbers for each pair of a text and a target."""
         raise NotImplementedError
 
     def decided(self, batch: Sequence[_Seen]) -> tuple[Tensor, dict[str, float]]:
@@ -328,12 +393,13 @@ class _WordReader(_Reader):
         same = (found.argmax(1) == wanted.argmax(1)).float().mean()
         return functional.cross_entropy(found, wanted), {"agreement": float(same)}
 
-    def numbers(self, batch: Sequence[_Seen], aims: Aims) -> Tensor:
+    def answers(self, batch: Sequence[_Seen], aims: Aims) -> Answers:
         tokens, fields = self.student.encode([seen.lesson.units for seen in batch])
         if self.student.is_told_class:
-            return self.student.answers(tokens[aims.text], fields[aims.text], aims.target)[0]
-        numbers: Tensor = self.student.network(tokens, fields, None)[0]  # [B, U, C]: once for all classes
-        return numbers[aims.text].gather(2, aims.target[:, None, None].expand(-1, numbers.shape[1], 1))
+            numbers, _, tags = self.student.tagged(tokens[aims.text], fields[aims.text], aims.target)
+            return Answers(numbers, tags)
+        numbers = self.student.network(tokens, fields, None)[0]  # [B, U, C]: once for all classes
+        return Answers(numbers[aims.text].gather(2, aims.target[:, None, None].expand(-1, numbers.shape[1], 1)))
 
     def pooled(self, batch: Sequence[_Seen]) -> Tensor:
         tokens, fields = self.student.encode([seen.lesson.units for seen in batch])
@@ -395,12 +461,12 @@ class _StateReader(_Reader):
         slot = torch.where(unit_of < 0, -1, owner[:, None] * longest + unit_of)
         return numbers, states, slot, torch.tensor([len(seen), longest])
 
-    def numbers(self, batch: Sequence[_Seen], aims: Aims) -> Tensor:
+    def answers(self, batch: Sequence[_Seen], aims: Aims) -> Answers:
         numbers, _, slot, shape = self._read(batch)
         units = _to_units(numbers, slot, shape)[aims.text]  # [P, U, C K]
         count = self.student.per_class
         columns = aims.target[:, None] * count + torch.arange(count)  # [P, K]
-        return units.gather(2, columns[:, None].expand(-1, units.shape[1], -1))
+        return Answers(units.gather(2, columns[:, None].expand(-1, units.shape[1], -1)))
 
     def pooled(self, batch: Sequence[_Seen]) -> Tensor:
         _, states, slot, shape = self._read(batch)

@@ -326,8 +326,13 @@ class CaseTrainer(TermTrainer):
         return (self.trainee.rates[int(index)] if place == "parts" else None) or self.head_rate
 
 
-def arguments(schedule: Schedule, metric: str, count: int, folder: Path, rate: float) -> TrainingArguments:
-    """What the library's trainer is told, for so many examples, a dev figure to judge by, and a learning rate."""
+def arguments(
+    schedule: Schedule, metric: str, count: int, folder: Path, rate: float, decays: bool = True
+) -> TrainingArguments:
+    """What the library's trainer is told, for so many examples, a dev figure to judge by, and a learning rate.
+
+    The rate falls to 0 until the last step, unless it never `decays`.
+    """
     check_every = max(1, math.ceil(steps_per_epoch(schedule, count) / schedule.checks))
     return TrainingArguments(
         output_dir=str(folder),
@@ -335,6 +340,7 @@ def arguments(schedule: Schedule, metric: str, count: int, folder: Path, rate: f
         per_device_train_batch_size=schedule.batch_size,
         gradient_accumulation_steps=schedule.accumulate,
         learning_rate=rate,
+        lr_scheduler_type="linear" if decays else "constant_with_warmup",
         warmup_steps=schedule.warmup,
         weight_decay=schedule.weight_decay,
         max_grad_norm=schedule.clip,

@@ -16,7 +16,7 @@ from veridical.masking import ERASERS, Case
 from veridical.models import Ability
 from veridical.run.checks.erasure import ATTENTION, RANKING, usable
 from veridical.run.checks.finding import Finding, Verdict, percent
-from veridical.run.handle import with_model
+from veridical.run.handle import ModelHandle, with_model
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def try_out(name: str, case: Case) -> Trial | Finding:
     """Score a case with a method, if the model has what it needs."""
     try:
         explainer = with_model(case.classifier, EXPLAINERS.create(name))
-        case.classifier.require(*sorted(explainer.needs), asker=name)
+        ModelHandle(case.classifier).require(explainer)
     except UnsupportedError as error:
         return Finding(name, "not possible", f"{error.problem.removeprefix(f'{name} ')}.")
     instead = _other_eraser(explainer, case)
