@@ -110,7 +110,7 @@ class Student(Learned, Explainer):
             )
         if self.refine and self.game is None:
             raise UsageError(
-                "this student cannot be refined: it is not known how its teacher took words away, and what it asked then",
+                "this student cannot be refined: nobody knows how its teacher took words away, and what it asked then",
                 remedy="Distil one from kernel-shap, permutation-shap, lime or occlusion, or from several of them with "
                 "the same output and eraser.",
             )
@@ -134,7 +134,7 @@ class Student(Learned, Explainer):
             name = case.classifier.target_name(target)
             if self.taught and name not in self.taught:
                 raise InputError(
-                    f"the student never learned what speaks for {name!r}: its lessons explained {', '.join(self.taught)}",
+                    f"the student never learned what speaks for {name!r}: lessons explained {', '.join(self.taught)}",
                     example=example.id,
                     remedy="Distil one with --target every, or from data with texts of this class.",
                 )

@@ -106,14 +106,19 @@ def lessons_of(
 
 def _game(taught: Sequence[Sequence[Explanation]]) -> dict[str, str]:
     """The output and the eraser that all explanations asked about, by their specs; empty if they differ or say none."""
-    found: set[tuple[str, str] | None] = set()
-    for spec in {id(each.spec): each.spec for explanations in taught for each in explanations}.values():
-        method = spec.get("method")
-        told = [method.get(name) for name in ("output", "eraser")] if isinstance(method, Mapping) else []
-        output, eraser = told if all(isinstance(each, str) for each in told) and told else (None, None)
-        found.add((output, eraser) if output in get_args(Scale) and eraser in ERASERS else None)
+    specs = {id(each.spec): each.spec for explanations in taught for each in explanations}
+    found = {_asked(spec.get("method")) for spec in specs.values()}
     only = found.pop() if len(found) == 1 else None
     return {} if only is None else {"game": only[0], "eraser": only[1]}
+
+
+def _asked(method: object) -> tuple[str, str] | None:
+    """The output and the eraser of a method, as a spec tells it; none if it asks nothing, or something unknown."""
+    told = [method.get(name) for name in ("output", "eraser")] if isinstance(method, Mapping) else []
+    match told:
+        case [str(output), str(eraser)] if output in get_args(Scale) and eraser in ERASERS:
+            return output, eraser
+    return None
 
 
 def _size(explanations: Iterable[Explanation]) -> float:
