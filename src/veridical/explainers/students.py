@@ -154,8 +154,8 @@ class Student(Learned, Explainer):
         values, familiar = self.values(found, case.live), self.body.familiarity(pooled)
         if not self.refine:
             return Scores(values, measures={FAMILIAR: familiar})
-        refined = _refined(case.with_eraser(self.eraser), values, self)
-        return replace(refined, measures={FAMILIAR: familiar, **refined.measures})
+        better = refined(case.with_eraser(self.eraser), values, self)
+        return replace(better, measures={FAMILIAR: familiar, **better.measures})
 
 
 class StudentNetwork(nn.Module):
@@ -463,7 +463,7 @@ class WordStudent(Student):
             order = order[several:]
 
 
-def _refined(case: Case, guess: Tensor, student: Student) -> Scores:
+def refined(case: Case, guess: Tensor, student: Student) -> Scores:
     """Shapley values [B, U] of the game that the teacher played: a guess, and an unbiased estimate of what it leaves.
 
     The guess is taken for a game of its own in which each word adds its score. What is left of the model's game has the
