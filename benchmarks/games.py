@@ -24,8 +24,8 @@ Ask = Callable[[np.ndarray], np.ndarray]
 
 @dataclass
 class Game:
-    """`ask(keep [N, M])` gives the predicted class's output with only these words; `values` [M] are the truth, and `guess` [M]
-    what a student says of the text without asking.
+    """`ask(keep [N, M])` gives the predicted class's output with only these words; `values` [M] are the truth, and
+    `guess` [M] is what a student says of the text without asking.
 
     Answers come from a table, so a question costs next to nothing and every method gets the same one.
     """

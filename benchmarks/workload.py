@@ -182,7 +182,7 @@ def trained(train_on: int) -> Path:
 
 
 def distilled(folder: Path, train_on: int) -> Path:
-    """A folder with a student of that model's Shapley values, from one pair of orders for each text it was trained on."""
+    """A folder with a student of that model's Shapley values, from a pair of orders for each text it was trained on."""
     place = folder.with_name(folder.name.replace("model", "student"))
     distil(
         str(folder),

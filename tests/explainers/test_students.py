@@ -224,7 +224,9 @@ def test_an_empty_text_has_nothing_to_refine(target):
 def test_one_pair_of_questions_tells_no_margins():
     for refine in (2, 3):
         assert refined(smooth, 6, [0.0] * 6, refine).margins is None
-        assert refined(lambda x: x[:, 0] * x[:, 1], 2, [0.0] * 2, refine).margins is None  # exact; as for its neighbours
+        assert (
+            refined(lambda x: x[:, 0] * x[:, 1], 2, [0.0] * 2, refine).margins is None
+        )  # exact; as for its neighbours
     assert refined(smooth, 6, [0.0] * 6, 4).margins.min() > 0
 
 

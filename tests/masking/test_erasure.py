@@ -7,7 +7,16 @@ import pytest
 import torch
 
 from veridical.core import rationale
-from veridical.masking.erasure import LOW_POSITIVE, NEUTRAL, given_levels, levels, places, share, share_rounded_down, top
+from veridical.masking.erasure import (
+    LOW_POSITIVE,
+    NEUTRAL,
+    given_levels,
+    levels,
+    places,
+    share,
+    share_rounded_down,
+    top,
+)
 
 
 def test_the_highest_score_comes_first():

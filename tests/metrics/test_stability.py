@@ -56,7 +56,9 @@ def test_levels_are_not_cut_again():
 
     assert measured(Stability(count=1), *map(in_levels, (one, other)))[0] == [1 / 2] * 2
     assert measured(Stability(count=1), *map(in_levels, (one, more)))[0] == pytest.approx([1 / 3] * 2)
-    assert measured(Stability(count=1), one, more)[0] == [0.0] * 2  # as plain scores, the words of the first are slightly positive
+    assert (
+        measured(Stability(count=1), one, more)[0] == [0.0] * 2
+    )  # as plain scores, the words of the first are slightly positive
 
 
 def test_signs_are_kept_apart():

@@ -84,4 +84,6 @@ def test_what_cannot_be_exported(trained, tmp_path):
 def test_a_graph_knows_where_words_stand_and_nothing_is_logged(trained, tmp_path, caplog):
     student = made(trained, tmp_path / "it", words=8, form="ranking", positions=True)
     assert export(trained, student, tmp_path / "onnx").difference < 1e-4
-    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]  # the exporter warns that torchvision is missing, which no student needs
+    assert not [
+        each for each in caplog.records if each.levelno >= logging.WARNING
+    ]  # the exporter warns that torchvision is missing, which no student needs

@@ -27,7 +27,9 @@ QUICK = Distillation(body="words", width=16, depth=1, heads=2, epochs=2.0)
 def explanation(scores, spec=None):
     words = "abcdefgh"[: len(scores)]
     units = tuple(Unit(TEXT, (2 * at, 2 * at + 1), word) for at, word in enumerate(words))
-    return Explanation("1", {TEXT: " ".join(words)}, "yes", units, tuple(map(float, scores)), {}, "a", {"method": {}, **(spec or {})})
+    return Explanation(
+        "1", {TEXT: " ".join(words)}, "yes", units, tuple(map(float, scores)), {}, "a", {"method": {}, **(spec or {})}
+    )
 
 
 @pytest.mark.parametrize(

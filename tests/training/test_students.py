@@ -94,7 +94,7 @@ def test_published_students_learn(tmp_path, preset, before):
     lessons, held_out = fixed(400, 1), fixed(100, 2)
     batch = plan.schedule(10).batch_size
     assert batch == 250  # 3,000 words and label tokens of texts of 12
-    student, dev = taught(tmp_path, plan, lessons, held_out)
+    _, dev = taught(tmp_path, plan, lessons, held_out)
     untaught = new_student(plan, BlackBox(lambda texts: [[0.5, 0.5]] * len(texts), LABELS, name="even"), lessons)
     aims = aims_of(held_out.items, 5)
     start = order_accuracy(answers(untaught, held_out, aims.target)[..., 0], aims.scores.abs(), aims.live).nanmean()

@@ -110,7 +110,7 @@ class Student(Learned, Explainer):
             )
         if self.refine and self.game is None:
             raise UsageError(
-                "this student cannot be refined: it is not known how its teacher took words away, and what it asked then",
+                "this student cannot be refined: it is not known how its teacher took words away and what it asked",
                 remedy="Distil one from kernel-shap, permutation-shap, lime or occlusion, or from several of them with "
                 "the same output and eraser.",
             )
@@ -133,8 +133,9 @@ class Student(Learned, Explainer):
         for example, target in zip(case.batch.examples, case.targets.tolist(), strict=True):
             name = case.classifier.target_name(target)
             if self.taught and name not in self.taught:
+                known = ", ".join(self.taught)
                 raise InputError(
-                    f"the student never learned what speaks for {name!r}: its lessons explained {', '.join(self.taught)}",
+                    f"the student never learned what speaks for {name!r}: its lessons explained {known}",
                     example=example.id,
                     remedy="Distil one with --target every, or from data with texts of this class.",
                 )

@@ -173,8 +173,8 @@ def levels(scores: Tensor, live: Tensor) -> Tensor:
 def given_levels(scores: Tensor) -> Tensor:
     """The same for scores that are levels already, from -2 to 2.
 
-    Cut again, they would differ in one case only: where all words of a sign are high, they would all be low. So a metric
-    that picks the high words, or the low ones where none is high, picks the same words of both.
+    Cut again, they would differ in one case only: where all words of a sign are high, they would all be low. So a
+    metric that picks the high words, or the low ones where none is high, picks the same words of both.
     """
     return NEUTRAL + scores.round().clamp(LOWEST, HIGHEST).long()
 

@@ -144,7 +144,9 @@ class Stability(CorpusMetric):
         if self.words == "top":
             first = places(scores, live) < share(self.ratio, live.sum(1))[:, None]
             return (NEUTRAL + first.long())[0].tolist()
-        level = (given_levels(scores) if gives(explanation.spec) == "levels" else levels(scores, live))[0]  # [U]: from highly negative over neutral to highly positive
+        level = (given_levels(scores) if gives(explanation.spec) == "levels" else levels(scores, live))[
+            0
+        ]  # [U]: from highly negative over neutral to highly positive
         return (level if self.words == "labels" else NEUTRAL + (level - NEUTRAL).sign()).tolist()
 
 

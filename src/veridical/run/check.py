@@ -157,16 +157,16 @@ def check(
     case = Case.bind(classifier, used, engine=engine)
     trials_by_name = _trials(case, methods)
     found = _work_through({**_questions(case, used), **trials_by_name}, watch or Watch())
-    methods = {name: found[name] for name in trials_by_name}
-    checks = {name: each for name, each in found.items() if name not in methods and isinstance(each, Finding)}
-    trials = [each for each in methods.values() if isinstance(each, Trial)]
+    tried = {name: found[name] for name in trials_by_name}
+    checks = {name: each for name, each in found.items() if name not in tried and isinstance(each, Finding)}
+    trials = [each for each in tried.values() if isinstance(each, Trial)]
     sums = [each for trial in trials if (each := completeness(trial)) is not None]
     return Checkup(
         data=given.name if isinstance(given, Dataset) else "what was given",
         examples=len(used),
         kind=_kind(used[0]),
         checks=(*checks.values(), *sums),
-        methods=tuple(verdict_on(each, checks) if isinstance(each, Trial) else each for each in methods.values()),
+        methods=tuple(verdict_on(each, checks) if isinstance(each, Trial) else each for each in tried.values()),
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -106,14 +106,18 @@ def lessons_of(
 
 def _game(taught: Sequence[Sequence[Explanation]]) -> dict[str, str]:
     """The output and the eraser that all explanations asked about, by their specs; empty if they differ or say none."""
-    found: set[tuple[str, str] | None] = set()
-    for spec in {id(each.spec): each.spec for explanations in taught for each in explanations}.values():
-        method = spec.get("method")
-        told = [method.get(name) for name in ("output", "eraser")] if isinstance(method, Mapping) else []
-        output, eraser = told if all(isinstance(each, str) for each in told) and told else (None, None)
-        found.add((output, eraser) if output in get_args(Scale) and eraser in ERASERS else None)
+    specs = {id(each.spec): each.spec for explanations in taught for each in explanations}
+    found = {_asked(spec.get("method")) for spec in specs.values()}
     only = found.pop() if len(found) == 1 else None
     return {} if only is None else {"game": only[0], "eraser": only[1]}
+
+
+def _asked(method: Any) -> tuple[str, str] | None:
+    """The output and the eraser of a method that takes words away, by its spec."""
+    told = method if isinstance(method, Mapping) else {}
+    output, eraser = told.get("output"), told.get("eraser")
+    is_known = output in get_args(Scale) and isinstance(eraser, str) and eraser in ERASERS
+    return (str(output), str(eraser)) if is_known else None
 
 
 def _size(explanations: Iterable[Explanation]) -> float:
@@ -239,7 +243,11 @@ def _with_tags(found: Tensor, sizes: Tensor, live: Tensor, tags: Tensor) -> tupl
     """Values, sizes and which are real, with two label tokens at the end that are smaller than every word."""
     least = sizes.masked_fill(~live, torch.inf).amin(1, keepdim=True)
     ends = torch.ones(tags.shape, dtype=torch.bool)
-    return torch.cat([found, tags], 1), torch.cat([sizes, (least - 1).expand(tags.shape)], 1), torch.cat([live, ends], 1)
+    return (
+        torch.cat([found, tags], 1),
+        torch.cat([sizes, (least - 1).expand(tags.shape)], 1),
+        torch.cat([live, ends], 1),
+    )
 
 
 def _pairs(live: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor, Tensor]:

@@ -47,7 +47,7 @@ _DEV_AT_ONCE = 64
 
 
 def check_plan(plan: Distillation, classifier: Classifier, example: Example) -> None:
-    """Refuse a student that cannot be made for a model, before anybody pays its teacher; `example` is one to explain."""
+    """Refuse a student that cannot be made for a model, before its teacher is paid; `example` is one to explain."""
     body = _body(plan, classifier)
     _check_predicts(plan, classifier, body)
     if body == "words":
@@ -70,7 +70,7 @@ def check_plan(plan: Distillation, classifier: Classifier, example: Example) -> 
             )
     if plan.depth is not None and plan.depth > (most := len(_states(classifier, example))):
         raise UsageError(
-            f"a student with --body side has at most a layer for each of the model's {most} states, and not {plan.depth}",
+            f"a student with --body side has at most a layer for each of the model's {most} states, not {plan.depth}",
             remedy=f"Give --depth {most} or less, or distil with --body words.",
         )
 
@@ -288,7 +288,9 @@ class Pupil(nn.Module):
     def figures(self, examples: Sequence[_Seen]) -> dict[str, float]:
         """The loss on some lessons, and how well the student answers: right levels, or pairs in the right order."""
         self.network.eval()
-        same = torch.Generator().manual_seed(0)  # each look compares the same pairs of words, or looks cannot be compared
+        same = torch.Generator().manual_seed(
+            0
+        )  # each look compares the same pairs of words, or looks cannot be compared
         totals: dict[str, list[float]] = {}
         count = 0
         for start in range(0, len(examples), _DEV_AT_ONCE):
