@@ -69,8 +69,9 @@ class ModelHandle:
 
         Of the data it is the split: explanations of two parts of a split can stand side by side.
         """
-        # Most methods give signed scores, whose specs stay as they are.
-        scores = {} if explainer.gives == "signed" else {"scores": explainer.gives}
+        # Most methods give signed scores, whose specs stay as they are; a plug-in that inherits nothing does not say it.
+        given = getattr(explainer, "gives", "signed")
+        scores = {} if given == "signed" else {"scores": given}
         return {
             "method": EXPLAINERS.spec(explainer),
             "target": target,
