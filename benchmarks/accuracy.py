@@ -1,8 +1,8 @@
 """How many model queries an accuracy takes: the error of Shapley values against the number of queries.
 
 Every method plays the same games: which words of a text are there, and the logit (or the probability) of the predicted
-class. Texts of some dozen words have exact values, by asking about all subsets; a longer one has a reference of 50,000
-questions.
+class. A student guesses by what it has learned from other texts, and is corrected by some questions. Texts of some
+dozen words have exact values, by asking about all subsets; a longer one has a reference of 50,000 questions.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import estimators
 import numpy as np
 from games import Game, exact_game, sampled_game
 from record import Row, show, write
-from workload import Sizes, reviews, trained
+from workload import Sizes, distilled, reviews, trained
 
+from veridical import explain
 from veridical.models import Classifier
 
 FEWER = 3.0
@@ -28,13 +29,18 @@ Curve = list[dict[str, float]]
 def measure(sizes: Sizes) -> bool:
     """All rows of this part, printed and recorded; whether every bar holds."""
     warnings.simplefilter("ignore")
-    classifier = Classifier.load(str(trained(sizes.train_on)))
+    folder = trained(sizes.train_on)
+    classifier = Classifier.load(str(folder))
     short, longer = (texts_of(classifier, words) for words in (sizes.exact_words, sizes.long_words))
     games = {
         "logit": [exact_game(classifier, example, "logit") for example in short],
         "probability": [exact_game(classifier, example, "prob") for example in short],
         "long": [sampled_game(classifier, example, sizes.reference) for example in longer],
     }
+    student = distilled(folder, sizes.train_on)
+    for kind, texts in (("logit", short), ("long", longer)):  # the scale on which it has learned
+        for game, said in zip(games[kind], explain(classifier, texts, method=student), strict=True):
+            game.guess = np.array(said.scores)
     curves = {kind: _curves(kind, each, sizes) for kind, each in games.items()}
     rows = show(_rows(curves, games))
     if sizes.writes:
@@ -57,14 +63,17 @@ def texts_of(classifier: Classifier, words: tuple[int, ...]) -> list[Any]:
 
 def _curves(kind: str, games: list[Game], sizes: Sizes) -> dict[str, Curve]:
     print(f"mean error at each number of queries, {kind}:", flush=True)
-    every = estimators.ESTIMATORS
+    every, refined = estimators.ESTIMATORS, {}
+    if games[0].guess is not None:
+        budgets = (0, *(sizes.long_budgets if kind == "long" else (*sizes.smaller, *sizes.budgets)))
+        refined = curves_of({estimators.REFINED: estimators.student}, games, budgets, sizes.long_seeds)
     if kind != "long":
         found = curves_of(every, games, sizes.budgets, sizes.seeds)
         # Others' largest errors have an equal of ours only at budgets that others do not have.
         start = curves_of({estimators.OURS: every[estimators.OURS]}, games, sizes.smaller, sizes.seeds)
-        return {**found, estimators.OURS: start[estimators.OURS] + found[estimators.OURS]}
+        return {**found, estimators.OURS: start[estimators.OURS] + found[estimators.OURS], **refined}
     few = {name: every[name] for name in estimators.ON_LONG_TEXTS}
-    return curves_of(few, games, sizes.long_budgets, sizes.long_seeds)
+    return {**curves_of(few, games, sizes.long_budgets, sizes.long_seeds), **refined}
 
 
 def curves_of(
@@ -108,7 +117,8 @@ def _rows(curves: dict[str, dict[str, Curve]], games: dict[str, list[Game]]) -> 
 
 def _row(title: str, ours: Curve, curve: Curve, has_bar: bool) -> Row:
     """The mean over the budgets at which our curve has an equal; where we are always better, the largest bound."""
-    found = [(f"{point['budget']:g}", *needed(ours, point)) for point in curve]
+    asking = [point for point in curve if point["budget"]]  # a student that asks nothing has no equal
+    found = [(f"{point['budget']:g}", *needed(ours, point)) for point in asking]
     inside = [ratio for _, ratio, is_bound in found if not is_bound]
     mean = float(np.exp(np.mean(np.log(inside)))) if inside else max(ratio for _, ratio, _ in found)
     shown = ", ".join(f"{budget}: {'>' if is_bound else ''}{ratio:.1f}" for budget, ratio, is_bound in found)

@@ -14,7 +14,8 @@ from games import Game
 
 from veridical.core.errors import VeridicalError
 from veridical.core.values import Example
-from veridical.explainers import EXPLAINERS
+from veridical.explainers import EXPLAINERS, WordStudent
+from veridical.explainers.students import refined
 from veridical.masking import Case
 from veridical.testing.formula import Formula
 
@@ -43,6 +44,18 @@ def ours(settings: str) -> Callable[[Game, int, int], ShapleyEstimate]:
 def bound(game: Game) -> Case:
     """A case that answers from the game's table."""
     return Case.bind(_classifier(game), [Example.of(" ".join(_words(game)))], target="yes")
+
+
+def student(game: Game, budget: int, seed: int) -> ShapleyEstimate:
+    """A student's guess, corrected by so many questions; with none it is the guess itself, for one pass."""
+    if game.guess is None:
+        raise TooFew
+    if not budget:
+        return game.guess, 1
+    case = bound(game)
+    own = WordStudent(labels=case.classifier.labels, words=1, game=game.scale, refine=budget, seed=seed)
+    found = refined(case, torch.from_numpy(game.guess).float()[None], own)
+    return found.values[0].double().numpy(), int(case.asked[0])
 
 
 def captum(game: Game, budget: int, seed: int) -> ShapleyEstimate:
@@ -118,6 +131,7 @@ def _classifier(game: Game) -> Formula:
 
 
 OURS = "veridical kernel-shap"
+REFINED = "veridical student, refined"
 HELD_AGAINST = ("captum KernelShap", "shap KernelExplainer")
 """The bar is about these, at their best: shap without the selection of ten words."""
 

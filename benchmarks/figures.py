@@ -13,9 +13,10 @@ from record import RESULTS
 
 FIGURES = Path(__file__).parent.parent / "docs" / "explanation" / "figures"
 # Okabe and Ito's colours, which can be told apart without seeing all of them; markers and dashes help in print.
-COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES = ("-", "--", "-.", ":", "--", "-.", ":", "-")
+COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8860B")
+_OTHERS = 7  # the look of lines that have none of their own
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h")
+DASHES = ("-", "--", "-.", ":", "--", "-.", ":", "-", "-")
 SHOWN = (
     "veridical kernel-shap",
     "veridical kernel-shap (preset=l2e)",
@@ -25,6 +26,7 @@ SHOWN = (
     "shapiq KernelSHAP (paired)",
     "shapiq SVARM",
     "shapiq kADDSHAP",
+    "veridical student, refined",
 )
 """More lines cannot be told apart; the others are in the results."""
 
@@ -103,7 +105,7 @@ def _panels() -> tuple[Any, Any]:
 
 
 def _style(name: str, among: Any) -> dict[str, Any]:
-    at = list(among).index(name) if name in among else len(COLOURS) - 1
+    at = list(among).index(name) if name in among else _OTHERS
     first = at == 0
     return {
         "color": COLOURS[at % len(COLOURS)],

@@ -24,7 +24,8 @@ Ask = Callable[[np.ndarray], np.ndarray]
 
 @dataclass
 class Game:
-    """`ask(keep [N, M])` gives the predicted class's output with only these words; `values` [M] are the truth.
+    """`ask(keep [N, M])` gives the predicted class's output with only these words; `values` [M] are the truth, and
+    `guess` [M] is what a student says of the text without asking.
 
     Answers come from a table, so a question costs next to nothing and every method gets the same one.
     """
@@ -35,6 +36,7 @@ class Game:
     scale: Scale = "logit"
     about: dict[str, Any] = field(default_factory=dict)
     asked: int = 0
+    guess: np.ndarray | None = None
 
     def __call__(self, keep: np.ndarray) -> np.ndarray:
         """The values of subsets, counted."""

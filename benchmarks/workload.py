@@ -22,8 +22,9 @@ from veridical.models import Classifier
 from veridical.models.architecture import quietly
 from veridical.models.new import start
 from veridical.objectives import OBJECTIVES
+from veridical.run.distil import distil
 from veridical.run.handle import versions
-from veridical.training import Schedule
+from veridical.training import Distillation, Schedule
 from veridical.training.checkpoints import remove_checkpoints
 from veridical.training.fit import fit
 
@@ -178,6 +179,21 @@ def trained(train_on: int) -> Path:
         classifier.save(folder)
         remove_checkpoints(folder)
     return folder
+
+
+def distilled(folder: Path, train_on: int) -> Path:
+    """A folder with a student of that model's Shapley values, from a pair of orders for each text it was trained on."""
+    place = folder.with_name(folder.name.replace("model", "student"))
+    distil(
+        str(folder),
+        "permutation-shap(pairs=1)",
+        place,
+        data=f"reviews:train[:{train_on}]",
+        dev="reviews:dev[:200]",
+        target="predicted",
+        plan=Distillation(body="side"),
+    )
+    return place
 
 
 @contextmanager

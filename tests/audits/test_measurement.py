@@ -213,7 +213,7 @@ def test_values_over_all_explanations_depend_on_each_of_them(journal, methods_of
     for explanations in (made, made, made[:1]):
         (task,) = corpus_tasks(metrics, methods_of(explanations))
         before = len(journal.rows)
-        rows = measure_corpus(task, EXAMPLES, TARGETS, journal)
+        rows = measure_corpus(task, EXAMPLES, TARGETS, journal, None, Watch())  # it asks no model
         assert [row.document for row in rows] == [each.example_id for each in explanations]
         told = len(journal.rows) - before
         assert told == {0: 2, 2: 1 if len(explanations) == 1 else 0}[before]

@@ -30,6 +30,7 @@ FREE = {
     ("evaluator-leak", "evaluator"),
     ("evaluator-leak", "reader"),
     ("reference-likeness", "reference"),
+    ("masked-accuracy", "layer"),
     ("simulability", "student"),
 }
 """Options that take any text: a folder or a hub id is looked for when it is needed."""

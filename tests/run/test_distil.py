@@ -182,7 +182,7 @@ def test_what_cannot_be_done_is_said(trained, tmp_path):
 @pytest.mark.parametrize(
     ("plan", "told"),
     [
-        ({"body": "side", "depth": 4}, "at most a layer for each of the model's 3 states, and not 4.*--body words"),
+        ({"body": "side", "depth": 4}, "at most a layer for each of the model's 3 states, not 4.*--body words"),
         ({**Distillation.presets["paper"], "body": "side"}, "at most a layer.*--body words"),
         ({"body": "side", "tags": True, "form": "ranking"}, "--tags is about words.*--body words"),
         ({"body": "side", "positions": True}, "--positions is about words.*--body words"),

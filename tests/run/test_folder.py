@@ -48,13 +48,25 @@ def test_what_an_earlier_call_found_is_kept_while_the_same_run_goes_on(run):
 )
 def test_another_run_is_refused_with_what_differs(run, other, names):
     with run.held(RECORD):
-        pass
+        (run.path / "checkpoint-1").mkdir()
     before = (run.path / "run.json").read_bytes()
     for refused in (lambda: run.previous(other), lambda: run.held(other).__enter__()):
         with pytest.raises(UsageError, match=f"holds another run, which differs in: {names}. Choose another --out"):
             refused()
     assert (run.path / "run.json").read_bytes() == before
     assert not run.path.with_name("run.lock").exists()
+
+
+def test_a_run_that_was_killed_before_it_made_anything_makes_room_for_another(run):
+    other = replace(RECORD, data="other.csv")
+    with run.held(RECORD):
+        pass
+    with run.held(other):
+        assert run.previous(other) == other
+    with run.held(other):
+        run.write(replace(other, done=True))
+    with pytest.raises(UsageError, match="holds another run"):
+        run.previous(RECORD)  # that one is finished
 
 
 def test_a_second_writer_is_refused_at_once(run):

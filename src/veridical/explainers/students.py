@@ -110,7 +110,7 @@ class Student(Learned, Explainer):
             )
         if self.refine and self.game is None:
             raise UsageError(
-                "this student cannot be refined: nobody knows how its teacher took words away, and what it asked then",
+                "this student cannot be refined: it is not known how its teacher took words away and what it asked",
                 remedy="Distil one from kernel-shap, permutation-shap, lime or occlusion, or from several of them with "
                 "the same output and eraser.",
             )
@@ -133,8 +133,9 @@ class Student(Learned, Explainer):
         for example, target in zip(case.batch.examples, case.targets.tolist(), strict=True):
             name = case.classifier.target_name(target)
             if self.taught and name not in self.taught:
+                known = ", ".join(self.taught)
                 raise InputError(
-                    f"the student never learned what speaks for {name!r}: lessons explained {', '.join(self.taught)}",
+                    f"the student never learned what speaks for {name!r}: its lessons explained {known}",
                     example=example.id,
                     remedy="Distil one with --target every, or from data with texts of this class.",
                 )
@@ -154,8 +155,8 @@ class Student(Learned, Explainer):
         values, familiar = self.values(found, case.live), self.body.familiarity(pooled)
         if not self.refine:
             return Scores(values, measures={FAMILIAR: familiar})
-        refined = _refined(case.with_eraser(self.eraser), values, self)
-        return replace(refined, measures={FAMILIAR: familiar, **refined.measures})
+        better = refined(case.with_eraser(self.eraser), values, self)
+        return replace(better, measures={FAMILIAR: familiar, **better.measures})
 
 
 class StudentNetwork(nn.Module):
@@ -463,7 +464,7 @@ class WordStudent(Student):
             order = order[several:]
 
 
-def _refined(case: Case, guess: Tensor, student: Student) -> Scores:
+def refined(case: Case, guess: Tensor, student: Student) -> Scores:
     """Shapley values [B, U] of the game that the teacher played: a guess, and an unbiased estimate of what it leaves.
 
     The guess is taken for a game of its own in which each word adds its score. What is left of the model's game has the

@@ -95,10 +95,10 @@ def distil(
     >>> distil("runs/base", "kernel-shap", "runs/l2e", data="reviews")
     >>> explain("runs/base", texts, method="runs/l2e")
 
-    A teacher is a method, or a file of explanations. Of a file every tenth text is kept for dev; with `data` lessons
-    are what it says of these texts, and with `dev` it is judged by what the file says of those. What methods say
-    of the data goes into files in the folder `lessons`, by default `out/lessons`: it is made once, and students that
-    share the folder share it. `target` is what teachers explain: the predicted class, or every class, which is the
+    A teacher is a method, or a file of explanations. Of a file every tenth text is kept for dev; with `data` the
+    lessons are what it says of these texts, and with `dev` it is judged by what the file says of those. What methods
+    say of the data goes into files in the folder `lessons`, by default `out/lessons`: it is made once, and students
+    that share the folder share it. `target` is what teachers explain: the predicted class, or every class, which is the
     default for scores of a few classes. One seed goes to `out`, several to `out/seed-N`.
     """
     plan, watch, engine = plan or Distillation(), watch or Watch(), engine or Engine()

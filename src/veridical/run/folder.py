@@ -40,8 +40,8 @@ class RunFolder:
         before = read_record(self.path, type(record))
         asked, was = record.asked(), before.asked() if before else {"job": job}
         differing = [name for name in was if was[name] != asked[name]]
-        if differing and self._is_bare:  # killed before it made anything: there is nothing to keep
-            return None
+        if differing and before and not before.done and self._is_bare:
+            return None  # killed before it made anything: there is nothing to keep
         if differing:
             raise UsageError(
                 f"{self.path} holds another run, which differs in: {', '.join(differing)}",

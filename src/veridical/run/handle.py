@@ -70,8 +70,9 @@ class ModelHandle:
 
         Of the data it is the split: explanations of two parts of a split can stand side by side.
         """
-        # Most methods give signed scores, whose specs stay as they are.
-        scores = {} if explainer.gives == "signed" else {"scores": explainer.gives}
+        # Most methods give signed scores, and their specs stay as they are. A plug-in that inherits nothing says nothing.
+        given = getattr(explainer, "gives", "signed")
+        scores = {} if given == "signed" else {"scores": given}
         return {
             "method": EXPLAINERS.spec(explainer),
             "target": target,

@@ -209,5 +209,6 @@ L2E = DistillationStudy(
         Figure("ag_news", "teacher", "test accuracy", "", 0.926),
         Figure("sst2", "teacher", "test accuracy", "", 0.90),
         Figure("cola", "teacher", "test accuracy", "", 0.74),
+        Figure("movie_rationales", "teacher", "test accuracy", "", 0.745),
     ),
 )

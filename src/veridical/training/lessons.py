@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -112,13 +112,12 @@ def _game(taught: Sequence[Sequence[Explanation]]) -> dict[str, str]:
     return {} if only is None else {"game": only[0], "eraser": only[1]}
 
 
-def _asked(method: object) -> tuple[str, str] | None:
-    """The output and the eraser of a method, as a spec tells it; none if it asks nothing, or something unknown."""
-    told = [method.get(name) for name in ("output", "eraser")] if isinstance(method, Mapping) else []
-    match told:
-        case [str(output), str(eraser)] if output in get_args(Scale) and eraser in ERASERS:
-            return output, eraser
-    return None
+def _asked(method: Any) -> tuple[str, str] | None:
+    """The output and the eraser of a method that takes words away, by its spec."""
+    told = method if isinstance(method, Mapping) else {}
+    output, eraser = told.get("output"), told.get("eraser")
+    is_known = output in get_args(Scale) and isinstance(eraser, str) and eraser in ERASERS
+    return (str(output), str(eraser)) if is_known else None
 
 
 def _size(explanations: Iterable[Explanation]) -> float:

@@ -47,7 +47,7 @@ _DEV_AT_ONCE = 64
 
 
 def check_plan(plan: Distillation, classifier: Classifier, example: Example) -> None:
-    """Refuse a student that cannot be made for a model, before anybody pays its teacher; `example` is any one."""
+    """Refuse a student that cannot be made for a model, before its teacher is paid; `example` is one to explain."""
     body = _body(plan, classifier)
     _check_predicts(plan, classifier, body)
     if body == "words":
@@ -70,7 +70,7 @@ def check_plan(plan: Distillation, classifier: Classifier, example: Example) -> 
             )
     if plan.depth is not None and plan.depth > (most := len(_states(classifier, example))):
         raise UsageError(
-            f"a student with --body side has a layer for each of the model's {most} states at most, not {plan.depth}",
+            f"a student with --body side has at most a layer for each of the model's {most} states, not {plan.depth}",
             remedy=f"Give --depth {most} or less, or distil with --body words.",
         )
 
