@@ -62,7 +62,7 @@ def test_a_run_that_was_killed_before_it_made_anything_makes_room_for_another(ru
     with run.held(RECORD):
         pass
     with run.held(other):
-        assert run.previous(other) == other
+        assert run.previous(other).data == "other.csv"
     with run.held(other):
         run.write(replace(other, done=True))
     with pytest.raises(UsageError, match="holds another run"):

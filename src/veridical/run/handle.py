@@ -70,7 +70,7 @@ class ModelHandle:
 
         Of the data it is the split: explanations of two parts of a split can stand side by side.
         """
-        # Most methods give signed scores, and their specs stay as they are. A plug-in that inherits nothing says nothing.
+        # Most methods give signed scores, and their specs stay as they are. A plug-in may say nothing of it.
         given = getattr(explainer, "gives", "signed")
         scores = {} if given == "signed" else {"scores": given}
         return {
