@@ -203,3 +203,19 @@ def test_a_gradient_by_logits_is_where_the_logits_are(case, scale):
     logits = case.output.logits
     logit_gradient = case.logit_gradient(logits.to("meta"), scale)
     assert (logit_gradient.device.type, logit_gradient.shape) == ("meta", case.logit_gradient(logits, scale).shape)
+
+
+def test_what_a_reader_has_read_is_not_taken_for_that_of_another_in_its_place():
+    """Keys that were addresses only gave one reader what another one, gone by then, had read."""
+    classifier, examples = text_classifier()
+    case = Case.bind(classifier, examples)
+
+    class Reads:
+        def __init__(self, value):
+            self.value = value
+
+        def read(self, rows, output):
+            return torch.full(rows.unit_of.shape, float(self.value))
+
+    found = [float(case.read(Reads(value))[0, 0]) for value in range(20)]
+    assert found == [float(value) for value in range(20)]

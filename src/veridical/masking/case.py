@@ -78,7 +78,7 @@ class Case(RowQuestions):
         answers: dict[bytes, Tensor] = {}  # kept for the case: the whole text is asked about again and again
         known: dict[Hashable, Any] = {}
         if reader:
-            rows, known[_key_of(reader)] = engine.read(classifier, batch.rows, reader, answers)
+            rows, known[_Itself(reader)] = engine.read(classifier, batch.rows, reader, answers)
         else:
             rows = engine.logits(classifier, batch.rows, answers)
         output = Output(average_windows(rows, batch.rows.owner, len(batch)))
@@ -135,7 +135,7 @@ class Case(RowQuestions):
             self._count(torch.ones_like(self.asked))
             return self.engine.read(self.classifier, self.batch.rows, reader, {})[1]
 
-        return self.once(_key_of(reader), ask)
+        return self.once(_Itself(reader), ask)
 
     def value(self, keep: Tensor, scale: Scale = "prob") -> Tensor:
         """The target's value when only some units are kept: `keep` [B, K, U] gives [B, K]."""
@@ -248,9 +248,20 @@ class Case(RowQuestions):
         return self.batch.rows.select(index), question
 
 
-def _key_of(reader: Reader) -> Hashable:
-    """What tells a reader from others: two with the same settings may have learned different things."""
-    return "read", id(reader)
+class _Itself:
+    """A key for a reader, which is equal to that of no other: two with the same settings may have learned differently.
+
+    It holds the reader. An address alone would be that of another one as soon as the first is gone.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.reader is other.reader
+
+    def __hash__(self) -> int:
+        return id(self.reader)
 
 
 def _check_finite(output: Output, batch: Batch) -> None:
