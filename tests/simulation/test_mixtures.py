@@ -7,7 +7,7 @@ import torch
 from veridical.models import Rows
 from veridical.simulation.mixtures import Mixture, head_logits, normalise, shares
 
-# Two heads, three queries, three keys: METHODS of the paper's parameterised attention explainer.
+# Two heads, three queries, three keys: the parameterised attention explainer of SMaT, by hand.
 FIRST = torch.tensor([[1.0, 0, 0], [0, 1, 0], [2, 1, 0]])
 SECOND = torch.tensor([[0.0, 2, 1], [0, 0, 3], [0, 1, 2]])
 

@@ -127,7 +127,7 @@ SCC = Study(
             schedule=Schedule(epochs=3, batch_size=8, checks=1),
         ),
         # The sizes for one core of a processor with bfloat16: about six hours for the first, two for each of the next
-        # ones, and half an hour for images. A study goes on seed by seed.
+        # ones, and half an hour for images. A study goes on variant by variant.
         "cpu": Preset(
             (_part("sst2", Sizes(6920, 872, 1821), (100, 300), settings={"max_length": 64}),),
             schedule=Schedule(epochs=3, batch_size=32, bf16=True),
